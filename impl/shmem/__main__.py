@@ -1,0 +1,46 @@
+"""The command `shmem`, also as `python -m shmem`, with the standard library alone.
+
+This package must not know the model or the proofs, so the commands are looked up by name when they are
+wanted: the entry points of the group `shmem.commands`. They need the extra `verify`; where it is missing
+the answer is one line and exit code 2.
+"""
+
+import sys
+from importlib.metadata import EntryPoint, entry_points
+
+from shmem import __version__
+
+USAGE = 2
+OWN_PACKAGES = ("shmem", "shmem_model", "shmem_proofs", "shmem_suite")
+
+
+def main() -> int:
+    """Answer the command line in `sys.argv` and return the exit code."""
+    if sys.argv[1:] in (["--version"], ["-V"]):
+        print(f"shmem {__version__}")
+        return 0
+    suite = _find("suite")
+    if suite is None:
+        return _refuse("the commands are not installed; in a source tree run `make setup`")
+    try:
+        command = suite.load()
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in OWN_PACKAGES:
+            raise
+        return _refuse(f"this needs the package {missing}; install it with: pip install 'shmem[verify]'")
+    return command() or 0
+
+
+def _find(name: str) -> EntryPoint | None:
+    """Return the entry point of that name, or None where the distribution is not installed."""
+    return next(iter(entry_points(group="shmem.commands", name=name)), None)
+
+
+def _refuse(reason: str) -> int:
+    print(f"shmem: {reason}", file=sys.stderr)
+    return USAGE
+
+
+if __name__ == "__main__":
+    sys.exit(main())
