@@ -48,8 +48,9 @@ clean: ## remove .venv, caches and build products
 	find . -path ./$(VENV) -prune -o -name '*.egg-info' -type d -prune -exec rm -rf {} +
 
 # A Python that exists and is new enough, found when the environment is made. An existing .venv is kept and
-# brought up to date; numba is wanted for speed only, so its absence is told and not fatal.
-$(STAMP): pyproject.toml
+# brought up to date, also when a package came or the version changed (an editable install lists the packages
+# that it knows). numba is wanted for speed only, so its absence is told and not fatal.
+$(STAMP): pyproject.toml $(wildcard impl/*/__init__.py model/*/__init__.py proofs/*/__init__.py)
 	@if [ ! -x $(BIN)/python ]; then \
 	  for python in $(TRY); do \
 	    if "$$python" -c '$(NEW_ENOUGH)' 2>/dev/null; then found="$$python"; break; fi; \

@@ -27,9 +27,11 @@ def main() -> int:
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing in OWN_PACKAGES:
-            raise
+            return _refuse(
+                f"this installation is incomplete, it has no module {error.name}; install it again"
+            )
         return _refuse(f"this needs the package {missing}; install it with: pip install 'shmem[verify]'")
-    return command() or 0
+    return int(command() or 0)
 
 
 def _find(name: str) -> EntryPoint | None:
