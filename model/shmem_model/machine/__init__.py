@@ -11,6 +11,10 @@ from shmem_model.machine import (
     atomics,
     barriers,
     caches,
+    claims_isolation,
+    claims_moves,
+    claims_sync,
+    claims_visibility,
     compaction,
     copies,
     death,
@@ -27,6 +31,7 @@ _INITIAL = {
     for function in vocabulary.FUNCTIONS
     if function.layer != "platform"
 } | {vocabulary.available: TRUE, vocabulary.intact: TRUE}
+_CLAIMS = [claim for file in (claims_visibility, claims_sync, claims_isolation, claims_moves) for claim in file.CLAIMS]
 
 MACHINE = Machine(
     name="shmem",
@@ -35,6 +40,7 @@ MACHINE = Machine(
     initial=_INITIAL,
     actions={action.name: action for action in _ACTIONS},
     axioms=AXIOMS,
+    properties=tuple(_CLAIMS),
 )
 
 __all__ = ["AXIOMS", "MACHINE", "PROFILES", "Profile"]

@@ -27,7 +27,9 @@ def copy_start(a: Term, e: Term, r: Term, b: Term, w: Term, s: Term, c: Term, p:
     yield faults("NotMapped", m.mapped(a, b) & m.mapped(a, c))
     yield faults("ReadOnly", m.mapped_writable(a, c))
     yield faults("Frozen", ~m.frozen(b) & ~m.frozen(c))
+    yield waits("no earlier copy is to land there", ~m.landing(e, c, p))
     yield becomes(m.copying, e, b, w, c, p, to=TRUE)
+    yield becomes(m.landing, e, c, p, to=TRUE)
     yield from custody.on_copy_start(a, e, b, w, c, p)
 
 
@@ -46,8 +48,7 @@ def copy_wait(a: Term, e: Term) -> Iterator[Part]:
     """The agent waits until its engine has finished."""
     yield runs(a)
     yield waits("own engine", m.serves(e, a))
-    done = forall(Block, Word, Block, Word, lambda b, w, c, p: ~m.copying(e, b, w, c, p))
-    yield waits("the engine has finished", done)
+    yield waits("the engine has finished", forall(Block, Word, lambda c, p: ~m.landing(e, c, p)))
     yield from custody.on_copy_wait(a, e)
 
 

@@ -196,7 +196,6 @@ def on_copy_start(a: Term, e: Term, b: Term, w: Term, c: Term, p: Term) -> Itera
     yield becomes(m.last, c, p, to=m.last(b, w))
     yield becomes(m.cur, EACH, c, p, to=lambda k, x, q: k.same(e))
     yield becomes(m.pub, EACH, c, p, to=FALSE)
-    yield becomes(m.landing, e, c, p, to=TRUE)
     yield becomes(m.atomic, c, p, to=FALSE)
     yield update(
         m.readby,

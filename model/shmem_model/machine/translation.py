@@ -35,11 +35,9 @@ def access(a: Term, r: Term, b: Term, f: Term, writing: Term) -> Iterator[Condit
 def copies_touch(b: Term, busy: Term | None = None) -> Term:
     """A copy engine (of the agent `busy`, if given) still reads or writes the line."""
 
-    def one(e: Term, x: Term, w: Term, y: Term, p: Term) -> Term:
-        mine = TRUE if busy is None else m.serves(e, busy)
-        return mine & m.copying(e, x, w, y, p) & (x.same(b) | y.same(b))
-
-    return exists(Agent, Block, Word, Block, Word, one)
+    mine = lambda e: TRUE if busy is None else m.serves(e, busy)  # noqa: E731
+    reads = exists(Agent, Word, Block, Word, lambda e, w, y, p: mine(e) & m.copying(e, b, w, y, p))
+    return reads | exists(Agent, Word, lambda e, p: mine(e) & m.landing(e, b, p))
 
 
 @action("software", a=Agent, r=Region, b=Block, writable=BOOL)

@@ -76,6 +76,7 @@ left = _software("left", (Team, Epoch, Agent), "the member has left again")
 gb_open = _software("gb_open", (Agent, Team, Region), "the writer's global barrier over the region is under way")
 gb_acked = _software("gb_acked", (Agent, Agent, Block), "the member's engine has dropped its clean line for the writer")
 copying = _software("copying", (Agent, Block, Word, Block, Word), "the engine has still to copy the first word to the second")
+landing = _software("landing", (Agent, Block, Word), "a copy of the engine has still to land on the word")
 dead = _software("dead", (Agent,), "the agent has died (H11)")
 
 # Ghost: the custody monitor.  Nothing above ever reads it.
@@ -94,7 +95,6 @@ brought = _ghost("brought", (Epoch, Agent, Block, Word), "the member brought tha
 atomic = _ghost("atomic", (Block, Word), "the last write was an atomic, so it is in memory")
 word_pub = _ghost("word_pub", (Block, Word, Block, Word), "what atomics on the first word say of the second: published")
 word_over = _ghost("word_over", (Block, Word, Agent, Block, Word), "what atomics on the word say: the agent's reads are finished")
-landing = _ghost("landing", (Agent, Block, Word), "the engine has still to bring the last value of the word")
 intact = _ghost("intact", (), "no custody rule has been broken so far")
 
 FUNCTIONS = tuple(value for value in list(globals().values()) if isinstance(value, Function))
