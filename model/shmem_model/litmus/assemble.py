@@ -128,8 +128,8 @@ def _of_the_whole(expect: Expect, seen: dict[str, str]) -> sx.Question:
     """race, deadlock, fault: about the program, whatever is asked above."""
     kind = words.ANSWERS[expect.word]
     if kind in seen:
-        said = "the same" if seen[kind] == expect.word else f"'{seen[kind]}'"
-        fail(expect.pos, f"'{expect.word}' after {said} was expected above", "keep one of the two lines")
+        message = f"'{expect.word}' is expected here, '{seen[kind]}' above"
+        fail(expect.pos, message, "keep one of the two lines")
     seen[kind] = expect.word
     return sx.Question(kind, expect.word, None, kind, pos=expect.pos)
 

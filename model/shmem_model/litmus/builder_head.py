@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from lark import Token, Transformer, v_args
@@ -86,7 +87,7 @@ class HeadBuilder(Transformer[Token, Any]):
 
     def region(self, word: Token, shape: sx.Region) -> sx.Region:
         """`region x: …`"""
-        return shape
+        return replace(shape, pos=at(word))
 
     def shape(self, region: Token, lines: Token, per_line: Token, sharing: tuple[str, Any]) -> sx.Region:
         """What follows `region` and `alloc`."""

@@ -258,14 +258,13 @@ def _check_question(condition: sx.Condition, scope: Scope) -> None:
             case sx.FinalWord():
                 scope.word(node.region, node.index, node.pos)
             case sx.Register():
+                _check_register(node.name, scope)
                 fail(node.pos, f"'{node.name}' is a register of nobody", _whose(node.name, scope))
             case sx.FinalRegister():
                 _check_final_register(node, scope)
 
 
 def _whose(name: RegisterName, scope: Scope) -> str:
-    if name in scope.regions:
-        return f"for memory write {name}[0]"
     owners = [f"{agent}.{name}" for agent, names in scope.registers.items() if name in names]
     return "write " + " or ".join(owners) if owners else "write agent.register"
 

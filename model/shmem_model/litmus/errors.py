@@ -87,7 +87,7 @@ def suggest(word: str, known: Iterable[str], noun: str = "") -> str:
     """A hint for a word that is not among `known`: the nearest one, or the list if it is short."""
     names = list(dict.fromkeys(str(name) for name in known))
     folded = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6 if len(word) > 3 else 0.5)
     if near:
         return f"did you mean '{folded[near[0]]}'?"
     if not names:

@@ -36,7 +36,6 @@ _HUMAN = {
     },
     **{"LSQB": "'['", "RSQB": "']'", "LBRACE": "'{'", "RBRACE": "'}'", "LPAR": "'('", "RPAR": "')'"},
 }
-_AFTER_WORD = ("NAME", "NUMBER", "STAR", "LBRACE", "_NL", "COLON", "TITLE")
 _STARTS = (*words.STATEMENTS, *words.CONTROL)
 
 
@@ -58,11 +57,6 @@ class Spot:
         """Does the line stand inside a block?"""
         return self.before[:1] in (" ", "\t") or (not self.before and self.column > 1)
 
-    @property
-    def starts(self) -> bool:
-        """Is it the first word of its statement?"""
-        return not self.first
-
 
 def explain(error: UnexpectedInput, lines: list[str]) -> LitmusError:
     """The message for what lark refused."""
@@ -73,7 +67,7 @@ def explain(error: UnexpectedInput, lines: list[str]) -> LitmusError:
     if not isinstance(error, UnexpectedToken):
         return LitmusError("the file ends too early", line=len(lines), hint="complete the last line")
     spot = _spot(error, lines)
-    for rule in (_layout, _unknown_start, _control, _operators, _early_end):
+    for rule in (_layout, _start, _operators, _early_end):
         found = rule(spot)
         if found:
             message, hint, column = found
@@ -86,13 +80,16 @@ def explain(error: UnexpectedInput, lines: list[str]) -> LitmusError:
 def _spot(error: UnexpectedToken, lines: list[str]) -> Spot:
     token: Token = error.token
     line, column = token.line or len(lines), token.column or len(lines[-1]) + 1
+    expected = frozenset(error.accepts or error.expected)
     if token.type == "$END":
         line, column = len(lines), len(lines[-1]) + 1
+    if expected == {"_INDENT"}:  # the place to complain about is the end of the line before
+        line = max(row for row in range(1, line) if lines[row - 1])
+        column = len(lines[line - 1]) + 1
     before = lines[line - 1][: column - 1]
     start = max(before.rfind(";"), before.rfind(":")) + 1
     first = re.match(r"\s*([A-Za-z_]\w*)", before[start:])
     word, at = (first[1], start + first.start(1) + 1) if first else ("", column)
-    expected = frozenset(error.accepts or error.expected)
     return Spot(line, column, token.type, str(token).strip(), expected, before, word, at)
 
 
@@ -108,56 +105,42 @@ def _layout(spot: Spot) -> Found:
     return None
 
 
-def _unknown_start(spot: Spot) -> Found:
-    """The statement starts with a word that starts none."""
-    if spot.starts:
-        return _misplaced(spot)
-    direct = spot.before[spot.first_column - 1 :].strip() == spot.first
-    if not direct:
+def _start(spot: Spot) -> Found:
+    """The statement starts with a word that starts none here."""
+    if spot.before[spot.first_column - 1 :].strip() != spot.first or not spot.first:
         return None
+    as_name = spot.expected & {"EQUAL", "COLON"}
     if spot.first in words.RESERVED:
-        if spot.text == "=":
-            return f"'{spot.first}' is a reserved word", "choose another name", spot.first_column
-        return None
-    if not spot.indented and spot.text[:1] in ("=", "["):
-        return "a statement outside an agent block", "indent it under 'dev0:'", spot.first_column
-    known = _STARTS if spot.indented else (*words.HEAD, *words.QUESTION)
-    if spot.kind in _AFTER_WORD or spot.text in words.RESERVED:
-        if spot.text == ":":
-            return (
-                f"'{spot.first}:' inside a block",
-                "an agent block starts in the first column",
-                spot.first_column,
-            )
-        noun = "statement" if spot.indented else "declaration"
+        message, hint = _reserved(spot) if as_name or spot.text == "=" else ("", "")
+    elif not spot.indented and spot.text[:1] in ("=", "["):
+        message, hint = "a statement outside an agent block", "indent it under 'dev0:'"
+    elif spot.text == ":":
+        message, hint = f"'{spot.first}:' inside a block", "an agent block starts in the first column"
+    elif as_name:
+        known = _STARTS if spot.indented else (*words.HEAD, *words.QUESTION)
+        message = f"unknown {'statement' if spot.indented else 'declaration'} {quoted(spot.first)}"
         hint = words.ALIASES.get(spot.first) or suggest(spot.first, known)
-        return f"unknown {noun} {quoted(spot.first)}", hint, spot.first_column
-    return None
+    else:
+        return None
+    return (message, hint, spot.first_column) if message else None
 
 
-def _misplaced(spot: Spot) -> Found:
-    """A known word at a place where it cannot start anything."""
-    if spot.text == "else":
-        return "'else' without an 'if' above it", "align it with its 'if'", spot.column
-    if spot.text in _STARTS and not spot.indented:
-        return f"'{spot.text}' outside an agent block", "indent it under 'dev0:'", spot.column
-    if spot.text in ("if", "repeat", "until"):
-        return (
-            f"'{spot.text}' behind ':' on the same line",
-            "give it an indented line of its own",
-            spot.column,
-        )
-    if spot.text in (*words.HEAD, *words.QUESTION) and spot.indented:
-        return f"'{spot.text}' inside a block", "it starts in the first column", spot.column
-    if spot.text in words.ATOMICS:
-        return f"'{spot.text}' starts no statement", words.ALIASES[spot.text], spot.column
-    return None
-
-
-def _control(spot: Spot) -> Found:
-    if spot.text in ("if", "repeat", "until", "else") and spot.first:
-        return f"unexpected '{spot.text}'", "it starts a line of its own", spot.column
-    return None
+def _reserved(spot: Spot) -> tuple[str, str]:
+    """A word of the language at a place where it means nothing."""
+    word, alone = spot.first, not spot.before[: spot.first_column - 1].strip()
+    if spot.text == "=":
+        return f"'{word}' is a reserved word", "choose another name"
+    if word == "else":
+        return "'else' without an 'if' above it", "align it with its 'if'"
+    if word in words.CONTROL and not alone:
+        return f"'{word}' behind ':' or ';' on the same line", "give it an indented line of its own"
+    if word in words.ATOMICS:
+        return f"'{word}' starts no statement", words.ALIASES[word]
+    if word in _STARTS and not spot.indented:
+        return f"'{word}' outside an agent block", "indent it under 'dev0:'"
+    if word in (*words.HEAD, *words.QUESTION) and spot.indented:
+        return f"'{word}' inside a block", "it starts in the first column"
+    return f"unexpected '{word}'", "it is a word of the language and no name"
 
 
 def _operators(spot: Spot) -> Found:
@@ -166,7 +149,13 @@ def _operators(spot: Spot) -> Found:
         return "negative numbers are not allowed", f"numbers are 0..{words.MAX_VALUE}", spot.column
     if spot.text == "=" and "OPERATOR" in spot.expected:
         return "'=' compares nothing", "write '=='", spot.column
-    if spot.kind == "OPERATOR" and "OPERATOR" not in spot.expected and "SIGN" in spot.expected:
+    if spot.text[:1].isdigit() and spot.kind not in ("NUMBER", "_NL"):
+        return (
+            f"bad number {quoted(spot.text)}",
+            "numbers are 12 or 0x0c, names start with a letter",
+            spot.column,
+        )
+    if spot.kind == "OPERATOR" and "AND" in spot.expected:
         return f"unexpected '{spot.text}'", "compare two numbers at a time and join with 'and'", spot.column
     if spot.text == ":" and "RANGE" in spot.expected:
         return "unexpected ':'", "a range is written x[0..3]", spot.column
@@ -192,4 +181,4 @@ def _wanted(spot: Spot) -> str:
         return "expected a value"
     if 0 < len(names) <= 5:
         return "expected " + " or ".join(names)
-    return "see the table of the litmus language" if spot.starts else f"see how '{spot.first}' is written"
+    return f"see how '{spot.first}' is written" if spot.first else "see the table of the litmus language"
