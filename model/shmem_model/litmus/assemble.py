@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TypeVar
 
 from . import syntax as sx
@@ -42,7 +43,16 @@ def assemble(items: tuple[sx.Node, ...], lines: list[str], file: str) -> sx.Prog
         file=file,
         pos=title.pos,
     )
-    return program
+    return _with_cached_agents(program)
+
+
+def _with_cached_agents(program: sx.Program) -> sx.Program:
+    """`cached=all` and `cached=none` as the sets that they stand for."""
+    chosen: object = program.platform.cached
+    if not isinstance(chosen, str):
+        return program
+    cached = program.agents if chosen == "all" else ()
+    return replace(program, platform=replace(program.platform, cached=cached))
 
 
 def _check_order(items: tuple[sx.Node, ...]) -> None:
