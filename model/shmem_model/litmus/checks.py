@@ -73,7 +73,7 @@ class Scope:
 
 
 def _check_names(program: sx.Program, scope: Scope) -> None:
-    """Regions, agents and teams share one name space."""
+    """One block per agent; regions, agents and teams share one name space."""
     blocks: dict[str, sx.Block] = {}
     for block in program.blocks:
         if block.agent in blocks:
@@ -82,6 +82,10 @@ def _check_names(program: sx.Program, scope: Scope) -> None:
                 block.pos, f"agent '{block.agent}' has two blocks", f"the first is in line {first}: join them"
             )
         blocks[block.agent] = block
+    _check_name_space(program, scope)
+
+
+def _check_name_space(program: sx.Program, scope: Scope) -> None:
     agents = program.agents
     if len(agents) > words.MAX_AGENTS:
         fail(agents[words.MAX_AGENTS].pos, f"{len(agents)} agents", f"the limit is {words.MAX_AGENTS}")
@@ -114,15 +118,17 @@ def _check_head(program: sx.Program, scope: Scope) -> None:
             message = f"slot {grant.slot} of '{grant.receiver}' is declared twice"
             fail(grant.slot.pos, message, f"the first is in line {granted[key].pos.line}: join them")
         granted[key] = grant
+    _check_start_values(program, scope)
+
+
+def _check_start_values(program: sx.Program, scope: Scope) -> None:
+    """Only regions of the head have start values: what `alloc` makes is scrubbed."""
+    known = [region.name for region in program.regions]
     values: dict[tuple[str, int], sx.Init] = {}
     for init in program.inits:
-        if init.region not in {region.name for region in program.regions}:
-            known = [region.name for region in program.regions]
-            fail(
-                init.region.pos,
-                f"region '{init.region}' is not declared",
-                suggest(init.region, known, "region"),
-            )
+        if init.region not in known:
+            hint = suggest(init.region, known, "region")
+            fail(init.region.pos, f"region '{init.region}' is not declared in the head", hint)
         scope.word(init.region, init.index, init.index.pos)
         where = (str(init.region), int(init.index))
         if where in values:

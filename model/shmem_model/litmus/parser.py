@@ -83,17 +83,21 @@ def _decode(data: bytes, file: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8")
-        column = len(before) - before.rfind("\n")
-        shown = data.decode("utf-8", "replace").splitlines()[before.count("\n")]
-        raise LitmusError(
-            f"byte 0x{data[error.start]:02x} is not UTF-8",
-            file=file,
-            line=before.count("\n") + 1,
-            column=column,
-            hint="save the file as UTF-8",
-            source="" if "\0" in before else shown,
-        ) from None
+        raise _odd_byte(data, error.start, file) from None
+
+
+def _odd_byte(data: bytes, start: int, file: str) -> LitmusError:
+    """The place of a byte that is no UTF-8, in characters as an editor counts them."""
+    before = data[:start].decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return LitmusError(
+        f"byte 0x{data[start]:02x} is not UTF-8",
+        file=file,
+        line=line,
+        column=column,
+        hint="save the file as UTF-8",
+        source="" if "\0" in before else before[before.rfind("\n") + 1 :] + "?",
+    )
 
 
 @functools.cache
