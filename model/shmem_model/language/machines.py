@@ -14,8 +14,8 @@ class Property:
     """A named claim with its sentence, closed over its variables.
 
     `kind` is `invariant` (holds in every reachable state), `axiom` (assumed of the platform), `step` (relates the
-    states before and after each of `actions`; the body may use `after`) or `state` (a set of states, used as a
-    witness: some reachable state is in it).
+    states before and after each of `actions`; the body may use `after`), `pair` (relates two runs; `after` is the other
+    run) or `state` (a set of states, used as a witness: some reachable state is in it).
     """
 
     name: str
@@ -54,6 +54,11 @@ def axiom(**sorts: t.Sort) -> Callable[[Callable[..., t.Term]], Property]:
 def state(**sorts: t.Sort) -> Callable[[Callable[..., t.Term]], Property]:
     """Declare a set of states by a formula (for witnesses)."""
     return _property("state", (), sorts)
+
+
+def pair(**sorts: t.Sort) -> Callable[[Callable[..., t.Term]], Property]:
+    """Declare a relation between two runs; `after(x)` is x in the other run."""
+    return _property("pair", (), sorts)
 
 
 def step(*actions: str, **sorts: t.Sort) -> Callable[[Callable[..., t.Term]], Property]:

@@ -169,6 +169,12 @@ def on_atomic(a: Term, b: Term, w: Term, v: Term) -> Iterator[Update]:
     yield becomes(m.last, b, w, to=v)
     yield becomes(m.cur, EACH, b, w, to=FALSE)
     yield becomes(m.atomic, b, w, to=TRUE)
+    yield from _forget_messages(gone)
+    yield from _exchange(a, b, w, gone)
+
+
+def _exchange(a: Term, b: Term, w: Term, gone: Where) -> Iterator[Update]:
+    """The agent learns what lies at the word, and leaves there what it knows."""
     yield update(
         m.pub,
         lambda c, x, p: ite(gone(x, p), c.same(a), m.pub(c, x, p) | (c.same(a) & m.word_pub(b, w, x, p))),
@@ -185,31 +191,30 @@ def on_atomic(a: Term, b: Term, w: Term, v: Term) -> Iterator[Update]:
         m.word_over,
         lambda y, q, r, x, p: ~gone(x, p) & (m.word_over(y, q, r, x, p) | (gone(y, q) & knows_over(a, r, x, p))),
     )
-    yield from _forget_messages(gone)
 
 
 def on_copy_start(a: Term, e: Term, b: Term, w: Term, c: Term, p: Term) -> Iterator[Update]:
     """A copy counts as a read and a write by its engine when it is started, on the caller's knowledge."""
-    gone = only(c, p)
-    source = only(b, w)
     yield keep_rule(m.pub(a, b, w) & m.pub(a, c, p) & readers_done(a, c, p))
     yield becomes(m.last, c, p, to=m.last(b, w))
     yield becomes(m.cur, EACH, c, p, to=lambda k, x, q: k.same(e))
     yield becomes(m.pub, EACH, c, p, to=FALSE)
     yield becomes(m.atomic, c, p, to=FALSE)
-    yield update(
-        m.readby,
-        lambda r, x, q: ~gone(x, q) & (m.readby(r, x, q) | (r.same(e) & source(x, q))),
-    )
-    unknown: Callable[..., Term] = lambda r, x, q: gone(x, q) | (r.same(e) & source(x, q))
-    yield becomes(m.over, EACH, EACH, EACH, EACH, to=FALSE, where=lambda k, r, x, q: unknown(r, x, q))
-    yield becomes(m.token_over, EACH, EACH, EACH, EACH, to=FALSE, where=lambda k, r, x, q: unknown(r, x, q))
-    yield becomes(m.epoch_over, EACH, EACH, EACH, EACH, to=FALSE, where=lambda k, r, x, q: unknown(r, x, q))
-    yield becomes(m.word_over, EACH, EACH, EACH, EACH, EACH, to=FALSE, where=lambda y, o, r, x, q: unknown(r, x, q))
     yield becomes(m.token_pub, EACH, c, p, to=FALSE)
     yield becomes(m.epoch_pub, EACH, c, p, to=FALSE)
     yield becomes(m.brought, EACH, EACH, c, p, to=FALSE)
     yield becomes(m.word_pub, EACH, EACH, c, p, to=FALSE)
+    yield from _engine_reads(e, source=only(b, w), target=only(c, p))
+
+
+def _engine_reads(e: Term, source: Where, target: Where) -> Iterator[Update]:
+    """Nobody knows that the engine has read the source; reads of what the target held are of no concern any more."""
+    lost: Callable[..., Term] = lambda r, x, q: target(x, q) | (r.same(e) & source(x, q))
+    yield update(m.readby, lambda r, x, q: ~target(x, q) & (m.readby(r, x, q) | (r.same(e) & source(x, q))))
+    yield becomes(m.over, EACH, EACH, EACH, EACH, to=FALSE, where=lambda k, r, x, q: lost(r, x, q))
+    yield becomes(m.token_over, EACH, EACH, EACH, EACH, to=FALSE, where=lambda k, r, x, q: lost(r, x, q))
+    yield becomes(m.epoch_over, EACH, EACH, EACH, EACH, to=FALSE, where=lambda k, r, x, q: lost(r, x, q))
+    yield becomes(m.word_over, EACH, EACH, EACH, EACH, EACH, to=FALSE, where=lambda y, o, r, x, q: lost(r, x, q))
 
 
 def on_copy_wait(a: Term, e: Term) -> Iterator[Update]:
