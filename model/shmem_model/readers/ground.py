@@ -1,0 +1,346 @@
+"""Grounding: a machine in a scope as Boolean functions of the bits of a packed state.
+
+Quantifiers are expanded, parameters enumerated, and whatever is known is folded.  In the beginning every bit of every
+cell is taken to be constant; a bit that some possible step may change becomes a variable, until nothing changes any
+more.  Actions whose guard is false under all that vanish.  What remains of a small program in a large machine is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from shmem_model.language import BOOL, Action, Function, LanguageError, Parameter, Property, Sort, Term
+from shmem_model.language import terms as t
+from shmem_model.readers.bits import FALSE, TRUE, Bits, Value, pack, spread
+from shmem_model.readers.effects import Effect
+from shmem_model.readers.partial import CONSTANT, Compiled, Partial, Run
+from shmem_model.readers.scope import Scope, look_up
+
+Cell = tuple[Function, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Bit:
+    """One bit of the packed state: bit number `place` of a cell."""
+
+    function: Function
+    cell: int
+    place: int
+
+
+@dataclass
+class GroundAction:
+    """An action with its arguments: a guard and the new values of the bits that it can change, as nodes."""
+
+    action: Action
+    arguments: tuple[int, ...]
+    guard: int
+    assigns: dict[int, int]
+    returns: Value | None = None
+    number: int = 0
+
+
+@dataclass
+class Ground:
+    """A grounded scope: variable bits, start state, ground actions, and formulas over them."""
+
+    scope: Scope
+    bits: Bits
+    partial: Partial
+    variables: list[Bit]
+    nodes: list[int]
+    initial: int
+    actions: list[GroundAction]
+    positions: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def width(self) -> int:
+        """How many bits a packed state has."""
+        return len(self.variables)
+
+    def formula(self, term: Term, later: bool = False) -> int:
+        """A closed formula as a node."""
+        made = self.partial.compile(term, later)
+        if made.free:
+            raise LanguageError(f"scope {self.scope.name}: free variables in {term}")
+        node = made.run()
+        assert isinstance(node, int)
+        return node
+
+    def cell_index(self, function: Function, indices: Sequence[int]) -> int:
+        """The number of a cell."""
+        return sum(s * i for s, i in zip(self.partial.strides(function), indices, strict=True))
+
+    def value(self, packed: int, function: Function, indices: Sequence[int]) -> int:
+        """The value of a cell (platform functions too) in a packed state."""
+        cell = self.partial.cells[function][self.cell_index(function, indices)]
+        if isinstance(cell, int) and function.result is not BOOL:
+            return cell
+        nodes = (cell,) if isinstance(cell, int) else cell
+        return sum(self._bit(packed, node) << i for i, node in enumerate(nodes))
+
+    def _bit(self, packed: int, node: int) -> int:
+        return node if node < 2 else packed >> self.positions[node] & 1
+
+    def label(self, action: GroundAction) -> dict[str, str]:
+        """The arguments of a ground action by name, as shown to people."""
+        pairs = zip(action.action.parameters, action.arguments, strict=True)
+        return {p.name: self.scope.label(p.sort, index) for p, index in pairs}
+
+
+def ground(scope: Scope, observe: Iterable[Term] | None = None) -> Ground:
+    """Ground a scope; with `observe`, only what the observed terms can depend on."""
+    return _Grounding(scope, None if observe is None else tuple(observe)).result()
+
+
+def needed_functions(actions: Iterable[Action], observe: Iterable[Term]) -> tuple[set[Function], list[Action]]:
+    """The functions that observed terms depend on through any steps, and the actions that change one of them."""
+    needed: set[Function] = set()
+    for term in observe:
+        needed |= t.functions_of(term)
+    used: dict[str, Action] = {}
+    done: set[tuple[str, Function]] = set()
+    actions = list(actions)
+    growing = True
+    while growing:
+        growing = False
+        for action in actions:
+            for function in [f for f in action.updates if f in needed and (action.name, f) not in done]:
+                growing = True
+                done.add((action.name, function))
+                needed |= t.functions_of(action.updates[function].body)
+                if action.name not in used:
+                    used[action.name] = action
+                    for condition in action.conditions:
+                        needed |= t.functions_of(condition.holds)
+    return needed, [action for action in actions if action.name in used]
+
+
+class _Grounding:
+    """The work of `ground`."""
+
+    def __init__(self, scope: Scope, observe: tuple[Term, ...] | None) -> None:
+        self.scope = scope
+        self.bits = Bits()
+        self.partial = Partial(scope, self.bits)
+        machine = scope.machine
+        self.actions = list(machine.actions.values())
+        functions = set(machine.functions)
+        if observe is not None:
+            functions, self.actions = needed_functions(self.actions, observe)
+        updated = {f for action in self.actions for f in action.updates if f in functions}
+        self.functions = [f for f in machine.functions if f in functions]
+        if len(self.functions) != len(functions):
+            raise LanguageError(f"scope {scope.name}: unknown functions {functions - set(self.functions)}")
+        for layer in (True, False):  # initial values are terms over the platform
+            for f in self.functions:
+                if (f.layer == "platform") is layer:
+                    self.partial.add_function(f, self._start(f), fixed=f not in updated)
+        self.start = {f: list(self.partial.cells[f]) for f in updated}
+        self.plans = {action.name: _Plan(self.partial, action) for action in self.actions}
+        self.variables: dict[int, Bit] = {}
+
+    def _start(self, function: Function) -> list[Value]:
+        scope, size = self.scope, self.scope.size(function.result)
+        table = scope.platform[function] if function.layer == "platform" else scope.start.get(function)
+        if table is not None:
+            values = [look_up(table, place) for place in scope.places(function)]
+        else:
+            values = [self._initial(function, place) for place in scope.places(function)]
+        if any(not 0 <= value < size for value in values):
+            raise LanguageError(f"scope {scope.name}: {function.name} starts outside its sort")
+        return list(values)
+
+    def _initial(self, function: Function, place: tuple[int, ...]) -> int:
+        term = self.scope.machine.initial[function]
+        for formal, index in zip(function.formals, place, strict=True):
+            self.partial.env[self.partial.slot(formal)] = index
+        for platform in t.functions_of(term) - self.partial.cells.keys():
+            self.partial.add_function(platform, self._start(platform), fixed=True)
+        value = self.partial.compile(term).run()
+        if not isinstance(value, int):
+            raise LanguageError(f"the initial value of {function.name} depends on the state")
+        return value
+
+    def result(self) -> Ground:
+        """Enumerate until no more bits become variable; then lay out the packed state."""
+        waiting = list(self.actions)
+        while waiting:
+            changed: set[Function] = set()
+            for action in waiting:
+                changed |= self._widen(self.plans[action.name])
+            self.partial.disturb(changed)
+            touched = sum(self.partial.mark[f] for f in changed)
+            waiting = [action for action in self.actions if self.plans[action.name].reads & touched]
+        return self._lay_out()
+
+    def _widen(self, plan: _Plan) -> set[Function]:
+        """Enumerate one action; bits that it can change become variables."""
+        plan.enumerate()
+        changed = set()
+        for instance in plan.instances:
+            for (function, index), value in instance.cells.items():
+                if self._widen_cell(function, index, value):
+                    changed.add(function)
+        return changed
+
+    def _widen_cell(self, function: Function, index: int, value: Value) -> bool:
+        cells = self.partial.cells[function]
+        now = cells[index]
+        width = max(1, (self.scope.size(function.result) - 1).bit_length())
+        if function.result is BOOL:
+            if not isinstance(now, int) or now > 1 or now == value:
+                return False
+            cells[index] = self._new_bit(function, index, 0)
+            return True
+        old, new = list(spread(now, width)), spread(value, width)
+        grown = [i for i in range(width) if old[i] < 2 and old[i] != new[i]]
+        for i in grown:
+            old[i] = self._new_bit(function, index, i)
+        cells[index] = pack(tuple(old))
+        return bool(grown)
+
+    def _new_bit(self, function: Function, index: int, place: int) -> int:
+        node = self.bits.variable(len(self.variables))
+        self.variables[node] = Bit(function, index, place)
+        return node
+
+    def _lay_out(self) -> Ground:
+        rank = {f: i for i, f in enumerate(self.scope.machine.functions)}
+
+        def order(node: int) -> tuple[int, int, int]:
+            bit = self.variables[node]
+            return rank[bit.function], bit.cell, bit.place
+
+        nodes = sorted(self.variables, key=order)
+        initial = 0
+        for position, node in enumerate(nodes):
+            bit = self.variables[node]
+            initial |= (self.start[bit.function][bit.cell] >> bit.place & 1) << position  # type: ignore[operator]
+        actions = [one for action in self.actions for one in self._finish(self.plans[action.name])]
+        for number, one in enumerate(actions):
+            one.number = number
+        positions = {node: position for position, node in enumerate(nodes)}
+        variables = [self.variables[node] for node in nodes]
+        return Ground(self.scope, self.bits, self.partial, variables, nodes, initial, actions, positions)
+
+    def _finish(self, plan: _Plan) -> list[GroundAction]:
+        """The instances of an action as assignments to bits."""
+        result = []
+        for instance in plan.instances:
+            assigns: dict[int, int] = {}
+            for (function, index), value in instance.cells.items():
+                now = self.partial.cells[function][index]
+                if function.result is BOOL:
+                    olds, news = (now,), (value,)
+                else:
+                    width = (self.scope.size(function.result) - 1).bit_length()
+                    olds, news = spread(now, width), spread(value, width)  # type: ignore[assignment]
+                for old, new in zip(olds, news, strict=True):
+                    if old != new:
+                        assigns[old] = new  # type: ignore[index, assignment]
+            result.append(GroundAction(plan.action, instance.arguments, instance.guard, assigns, instance.returns))
+        return result
+
+
+@dataclass
+class _Instance:
+    arguments: tuple[int, ...]
+    guard: int
+    cells: dict[tuple[Function, int], Value]
+    returns: Value | None
+
+
+class _Plan:
+    """How the instances of one action are enumerated: parameters in order, conjuncts as soon as they can be decided."""
+
+    def __init__(self, partial: Partial, action: Action) -> None:
+        self.partial = partial
+        self.action = action
+        self.slots = [partial.slot(parameter) for parameter in action.parameters]
+        self.ranges = [range(partial.scope.size(parameter.sort)) for parameter in action.parameters]
+        self.instances: list[_Instance] = []
+        self.reads = 0
+
+    def enumerate(self) -> None:
+        """Find all instances whose guard is not false."""
+        self.instances = []
+        self._effects: list[Effect] | None = None
+        tests = self._tests()
+        if tests is not None:
+            self._levels = tests
+            self._descend(0, [])
+
+    def _tests(self) -> list[list[Run]] | None:
+        """The guard's conjuncts by the number of parameters that must be known; None if one is false anyway."""
+        levels: list[list[tuple[bool, Run]]] = [[] for _ in range(len(self.slots) + 1)]
+        self.reads = 0
+        for condition in self.action.conditions:
+            terms = condition.holds.fields if isinstance(condition.holds, t.And) else (condition.holds,)
+            for term in terms:
+                made = self.partial.compile(term)
+                if made.kind == CONSTANT:
+                    if made.value == FALSE:
+                        self.reads = made.reads
+                        return None
+                    self.reads |= made.reads
+                    continue
+                self.reads |= made.reads
+                levels[self._depth(made)].append((made.reads != 0, made.run))
+        return [[run for _, run in sorted(level, key=lambda pair: pair[0])] for level in levels]
+
+    def _depth(self, made: Compiled) -> int:
+        own = [i + 1 for i, slot in enumerate(self.slots) if made.free >> slot & 1]
+        if sum(1 << self.slots[i - 1] for i in own) != made.free:
+            raise LanguageError(f"action {self.action.name}: a condition mentions a variable that is no parameter")
+        return max(own, default=0)
+
+    def _descend(self, depth: int, guard: list[int]) -> None:
+        nodes = list(guard)
+        for run in self._levels[depth]:
+            node = run()
+            if node == FALSE:
+                return
+            if node != TRUE:
+                nodes.append(node)  # type: ignore[arg-type]
+        if depth == len(self.slots):
+            self._add(self.partial.bits.conj(nodes))
+            return
+        env, slot = self.partial.env, self.slots[depth]
+        for index in self.ranges[depth]:
+            env[slot] = index
+            self._descend(depth + 1, nodes)
+
+    def _add(self, guard: int) -> None:
+        if guard == FALSE:
+            return
+        partial = self.partial
+        if self._effects is None:
+            self._effects = [Effect(partial, u) for f, u in self.action.updates.items() if f in partial.cells]
+            for effect in self._effects:
+                self.reads |= effect.reads
+        cells: dict[tuple[Function, int], Value] = {}
+        for effect in self._effects:
+            now = partial.cells[effect.function]
+            for index, value in effect.values():
+                if value != now[index]:
+                    cells[effect.function, index] = value
+        returns = None
+        if self.action.returns is not None and self._readable(self.action.returns):
+            made = partial.compile(self.action.returns)
+            self.reads |= made.reads
+            returns = made.run()
+        arguments = tuple(partial.env[slot] for slot in self.slots)
+        self.instances.append(_Instance(arguments, guard, cells, returns))
+
+    def _readable(self, term: Term) -> bool:
+        return t.functions_of(term) <= self.partial.cells.keys()
+
+
+def closed(item: Property | Term) -> Term:
+    """A property or formula as a closed formula."""
+    return item.closed if isinstance(item, Property) else item
+
+
+__all__ = ["Bit", "Cell", "Ground", "GroundAction", "Parameter", "Sort", "closed", "ground", "needed_functions"]

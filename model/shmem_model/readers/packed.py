@@ -1,0 +1,136 @@
+"""Ground actions as operations on packed states: a guard, bits to clear, bits to set, bits to compute.
+
+A packed state is one int; bit i of it is `ground.variables[i]`.  This is what all engines generate their code from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shmem_model.language import Property, Term
+from shmem_model.language import terms as t
+from shmem_model.readers.bits import TRUE
+from shmem_model.readers.ground import Ground, GroundAction, closed
+
+
+@dataclass
+class PackedAction:
+    """`next = state & ~clear | set | computed`, where the guard holds; `computed` lists (position, node)."""
+
+    number: int
+    source: GroundAction
+    guard: int
+    clear: int
+    set: int
+    computed: list[tuple[int, int]]
+
+
+class Packed:
+    """A grounded scope as packed actions, with formulas and single steps."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self.bits = ground.bits
+        self.positions = ground.positions
+        self.width = ground.width
+        self.initial = ground.initial
+        self.actions = [self._action(one) for one in ground.actions]
+
+    def _action(self, one: GroundAction) -> PackedAction:
+        """Simplify the assignments by what the guard says."""
+        bits = self.bits
+        inner = bits.parts(one.guard)
+        literals = inner if inner and not one.guard & 1 else (one.guard,)
+        known = {node & ~1: TRUE ^ (node & 1) for node in literals if node & ~1 in self.positions}
+        memo: dict[int, int] = {}
+        clear = set_ = 0
+        computed = []
+        for target, node in sorted(one.assigns.items(), key=lambda pair: self.positions[pair[0]]):
+            new = bits.rewrite(node, known, memo)
+            position = self.positions[target]
+            if new == known.get(target, target):
+                continue
+            clear |= 1 << position
+            if new == TRUE:
+                set_ |= 1 << position
+            elif new > 1:
+                computed.append((position, new))
+        return PackedAction(one.number, one, one.guard, clear, set_, computed)
+
+    def holds(self, node: int, state: int) -> bool:
+        """The value of a node in a state."""
+        number = self.bits.number
+        positions = {number(var): position for var, position in self.positions.items()}
+        return self.bits.evaluate(node, lambda n: bool(state >> positions[n] & 1))
+
+    def step(self, action: PackedAction, state: int) -> int | None:
+        """The state after the action, None where it is not enabled (slow: for traces and tests)."""
+        if not self.holds(action.guard, state):
+            return None
+        new = state & ~action.clear | action.set
+        for position, node in action.computed:
+            new |= self.holds(node, state) << position
+        return new
+
+    def leads_to(self, action: PackedAction, target: int) -> int:
+        """The states from which the action leads to `target`, as a node."""
+        computed = dict(action.computed)
+        parts = [action.guard]
+        for node, position in self.positions.items():
+            if action.clear >> position & 1:
+                node = computed.get(position, action.set >> position & 1)
+            parts.append(node ^ 1 ^ (target >> position & 1))
+        return self.bits.conj(parts)
+
+    def some_action(self) -> int:
+        """At least one action is enabled, as a node."""
+        return self.bits.disj([action.guard for action in self.actions])
+
+    def states_where(self, item: Property | Term) -> int:
+        """A property or formula about one state, as a node."""
+        return self.ground.formula(closed(item))
+
+    def steps_against(self, claim: Property) -> list[tuple[PackedAction, int]]:
+        """For each ground action that a property of steps is about: the states in which its step breaks the claim."""
+        result = []
+        for action in self.actions:
+            base = action.source.action
+            if claim.actions and base.base not in claim.actions and base.name not in claim.actions:
+                continue
+            node = self.bits.conj([action.guard, self._claim(claim, action.source) ^ 1])
+            if node:
+                result.append((action, node))
+        return result
+
+    def _claim(self, claim: Property, one: GroundAction) -> int:
+        """The claim for one ground action: parameters by name, `answer` for what it returns, `after` for its effect."""
+        partial, parameters = self.ground.partial, one.action.parameters
+        mapping: dict[Term, Term] = {
+            t.Parameter(p.name, p.sort): self.ground.scope.element(p.sort, i) if p.sort is not t.BOOL else (t.FALSE, t.TRUE)[i]
+            for p, i in zip(parameters, one.arguments, strict=True)
+            if p not in claim.variables
+        }
+        body = t.replace(claim.body, mapping)
+        partial.overlay = self._overlay(one)
+        partial.answer = one.returns
+        try:
+            return self.ground.formula(t.close(t.Forall, claim.variables, body))
+        finally:
+            partial.overlay, partial.answer = {}, None
+
+    def _overlay(self, one: GroundAction) -> dict[tuple[t.Function, int], int | tuple[int, ...]]:
+        """The new values of the cells that the action changes."""
+        overlay: dict[tuple[t.Function, int], int | tuple[int, ...]] = {}
+        for node in one.assigns:
+            bit = self.ground.variables[self.positions[node]]
+            old = self.ground.partial.cells[bit.function][bit.cell]
+            nodes = (old,) if isinstance(old, int) else old
+            new = tuple(one.assigns.get(part, part) for part in nodes)
+            overlay[bit.function, bit.cell] = new[0] if bit.function.result is t.BOOL else _packed(new)
+        return overlay
+
+
+def _packed(nodes: tuple[int, ...]) -> int | tuple[int, ...]:
+    from shmem_model.readers.bits import pack
+
+    return pack(nodes)

@@ -1,0 +1,258 @@
+"""Print a scope as a Murphi model, so that a model checker that we did not write can explore it.
+
+Every parameter of an action is a ruleset variable and every condition a conjunct of its rule's guard, so the number
+of rules that the checker fires is the number of transitions.  Sorts are enumerations (no symmetry reduction).  The
+variables are the functions that some action updates; the others are constants and stand where they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from shmem_model.language import BOOL, Action, Function, LanguageError, Property, Sort, Term, replace
+from shmem_model.language import terms as t
+from shmem_model.readers.printing import Assignment, Names, ordered
+from shmem_model.readers.scope import Scope, look_up
+
+KEYWORDS = frozenset(
+    """alias array assert assume begin boolean by case cast choose clear const cover do else elsif end endalias endexists
+    endfor endforall endfunction endif endprocedure endrecord endrule endruleset endstartstate endswitch endwhile enum
+    error exists externfun externproc false finalexpr for forall forget function if import importance in interleaved
+    invariant ismember isundefined liveness log_property multiset multisetadd multisetcount multisetremove new of
+    procedure process program property put real record return rule ruleset save scalarset smart startstate switch then
+    to traceuntil true type undefine union var while""".split()
+)
+
+
+def murphi(scope: Scope, properties: Iterable[Property] | None = None) -> str:
+    """The scope as a complete Murphi model; `properties` defaults to the invariants of its machine.
+
+    A property of kind `state` becomes a cover property (some reachable state must be in it).
+    """
+    chosen = scope.machine.invariants if properties is None else tuple(properties)
+    return "\n".join(_Printer(scope).model(chosen)) + "\n"
+
+
+class _Printer:
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        changed = {function for action in scope.machine.actions.values() for function in action.updates}
+        self.variables = [f for f in scope.machine.state if f in changed]
+        if not self.variables:
+            raise LanguageError(f"scope {scope.name}: no action changes anything, there is nothing to explore")
+        self.names = Names(KEYWORDS)
+        for sort in scope.machine.sorts:
+            self.names.add(sort, sort.name)
+        for function in self.variables:
+            self.names.add(function, function.name)
+        for sort in scope.machine.sorts:
+            for index in range(scope.size(sort)):
+                self.names.add((sort, index), f"{sort.name}_{scope.label(sort, index)}")
+
+    def model(self, properties: Iterable[Property]) -> Iterator[str]:
+        yield f"-- {self.scope.machine.name}: {self.scope.name}"
+        yield "type"
+        for sort in self.scope.machine.sorts:
+            members = ", ".join(self.names[sort, index] for index in range(self.scope.size(sort)))
+            yield f"  {self.names[sort]}: enum {{ {members} }};"
+        yield "var"
+        for function in self.variables:
+            yield f"  {self.names[function]}: {self.array(function.arguments, function.result)}; -- {function.sentence}"
+        yield from self.start()
+        for action in self.scope.machine.actions.values():
+            yield from self.rule(action)
+        for claim in properties:
+            yield from self.property(claim)
+
+    def sort(self, sort: Sort) -> str:
+        return "boolean" if sort is BOOL else self.names[sort]
+
+    def array(self, places: Iterable[Sort], result: Sort) -> str:
+        return "".join(f"array [{self.sort(sort)}] of " for sort in places) + self.sort(result)
+
+    # The start state.
+
+    def start(self) -> Iterator[str]:
+        yield f"\nstartstate {_quoted(self.scope.name)}"
+        yield "begin"
+        for function in self.variables:
+            yield from _indented(self.start_of(function))
+        yield "end;"
+
+    def start_of(self, function: Function) -> Iterator[str]:
+        names = self.names.inside((), function.formals)
+        cell = _index(self.names[function], (names[x] for x in function.formals))
+        loops = [(names[x], self.sort(x.sort)) for x in function.formals]
+        if function not in self.scope.start:
+            value = self.text(self.scope.machine.initial[function], names)
+            yield from _loop(loops, [f"{cell} := {value};"])
+            return
+        values = {place: look_up(self.scope.start[function], place) for place in self.scope.places(function)}
+        usual = max(sorted(set(values.values())), key=list(values.values()).count)
+        yield from _loop(loops, [f"{cell} := {self.value(function.result, usual)};"])
+        for place, value in values.items():
+            if value != usual:
+                where = (self.value(sort, i) for sort, i in zip(function.arguments, place, strict=True))
+                yield f"{_index(self.names[function], where)} := {self.value(function.result, value)};"
+
+    def value(self, sort: Sort, index: int) -> str:
+        if sort is BOOL:
+            return "true" if index else "false"
+        if not 0 <= index < self.scope.size(sort):
+            raise LanguageError(f"scope {self.scope.name}: sort {sort} has no element {index}")
+        return self.names[sort, index]
+
+    # Rules.
+
+    def rule(self, action: Action) -> Iterator[str]:
+        temporary, in_place = ordered(action.updates)
+        parts = [part for a in (*temporary, *in_place) for part in (a.outer, a.inner, a.value, a.target)]
+        names = self.names.inside(action.parameters, [*(c.holds for c in action.conditions), *parts])
+        yield f"\n-- {action.sentence}"
+        if action.parameters:
+            yield "ruleset " + "; ".join(f"{names[p]}: {self.sort(p.sort)}" for p in action.parameters) + " do"
+        yield f"rule {_quoted(action.name)}"
+        yield "  " + "\n  & ".join([self.text(c.holds, names) for c in action.conditions] or ["true"])
+        yield "==>"
+        new = {a.function: names.add(("new", a.function), f"new_{a.function.name}") for a in temporary}
+        if temporary:
+            yield "var"
+        for a in temporary:
+            yield f"  {new[a.function]}: {self.array((x.sort for x in a.loops), a.function.result)};"
+        yield "begin"
+        for a in temporary:
+            yield from _indented(self.keep(a, names, new[a.function]))
+        for a in in_place:
+            yield from _indented(self.assign(a, names))
+        for a in temporary:
+            yield from _indented(self.put(a, names, new[a.function]))
+        yield "end;"
+        if action.parameters:
+            yield "end;"
+
+    def assign(self, a: Assignment, names: Names) -> Iterator[str]:
+        change = [f"{self.text(a.target, names)} := {self.text(a.value, names)};"]
+        inner = _where(self.text(a.inner, names), change)
+        yield from _where(self.text(a.outer, names), _loop(self.loops(a, names), inner))
+
+    def keep(self, a: Assignment, names: Names, new: str) -> Iterator[str]:
+        cell = _index(new, (names[x] for x in a.loops))
+        value = t.ite(t.conj(a.outer, a.inner), a.value, a.target)
+        yield from _loop(self.loops(a, names), [f"{cell} := {self.text(value, names)};"])
+
+    def put(self, a: Assignment, names: Names, new: str) -> Iterator[str]:
+        cell = _index(new, (names[x] for x in a.loops))
+        yield from _loop(self.loops(a, names), [f"{self.text(a.target, names)} := {cell};"])
+
+    def loops(self, a: Assignment, names: Names) -> list[tuple[str, str]]:
+        return [(names[x], self.sort(x.sort)) for x in a.loops]
+
+    # Properties.
+
+    def property(self, claim: Property) -> Iterator[str]:
+        words = {"invariant": "invariant", "state": "cover"}
+        if claim.kind not in words:
+            raise LanguageError(f"property {claim.name}: Murphi has no properties of kind {claim.kind}")
+        yield f"\n-- {claim.sentence}"
+        yield f"{words[claim.kind]} {_quoted(claim.name)}"
+        yield f"  {self.text(claim.closed, self.names.inside((), [claim.closed]))};"
+
+    # Terms.
+
+    def text(self, term: Term, names: Names) -> str:
+        match term:
+            case t.Truth():
+                return "true" if term.value else "false"
+            case t.Parameter() | t.Formal() | t.Bound():
+                return names[term]
+            case t.Element():
+                return self.value(term.sort, term.index)
+            case t.Apply():
+                return self.application(term, names)
+            case t.Not():
+                return f"!{self.text(term.fields[0], names)}"
+            case t.And() | t.Or() | t.Implies() | t.Same():
+                sign = {t.And: "&", t.Or: "|", t.Implies: "->", t.Same: "="}[type(term)]
+                return "(" + f" {sign} ".join(self.text(part, names) for part in term.fields) + ")"
+            case t.Ite():
+                condition, then, otherwise = (self.text(part, names) for part in term.fields)
+                return f"({condition} ? {then} : {otherwise})"
+            case t.Forall() | t.Exists():
+                word = "forall" if isinstance(term, t.Forall) else "exists"
+                variable = f"{names[term.variable]}: {self.sort(term.variable.sort)}"
+                return f"({word} {variable} do {self.text(term.body, names)} end)"
+        raise LanguageError(f"Murphi has no {type(term).__name__}: {term}")
+
+    def application(self, term: t.Apply, names: Names) -> str:
+        function, arguments = term.function, term.parts
+        if function in self.names:
+            return _index(self.names[function], (self.text(part, names) for part in arguments))
+        if function.layer == "platform" or function in self.scope.start:
+            table = self.scope.platform if function.layer == "platform" else self.scope.start
+            values = {place: look_up(table[function], place) for place in self.scope.places(function)}
+            return self.table(function.result, values, arguments, names)
+        constant = self.scope.machine.initial[function]
+        return self.text(replace(constant, dict(zip(function.formals, arguments, strict=True))), names)
+
+    def table(self, result: Sort, values: dict[tuple[int, ...], int], left: tuple[Term, ...], names: Names) -> str:
+        """A constant table as a case distinction on its arguments, the first one first."""
+        if len(set(values.values())) == 1:
+            return self.value(result, next(iter(values.values())))
+        first, rest = left[0], left[1:]
+        columns: dict[int, dict[tuple[int, ...], int]] = {}
+        for place, value in values.items():
+            columns.setdefault(place[0], {})[place[1:]] = value
+        if isinstance(first, t.Element):
+            return self.table(result, columns[first.index], rest, names)
+        groups: dict[str, list[int]] = {}
+        for index, column in columns.items():
+            groups.setdefault(self.table(result, column, rest, names), []).append(index)
+        return self.cases(groups, first, names)
+
+    def cases(self, groups: dict[str, list[int]], argument: Term, names: Names) -> str:
+        """`text` where the argument is one of `indices`, for each group; the largest group needs no test."""
+        by_size = sorted(groups.items(), key=lambda item: (len(item[1]), item[1]))
+        text, _ = by_size.pop()
+        for other, indices in reversed(by_size):
+            is_one = " | ".join(f"{self.text(argument, names)} = {self.value(argument.sort, i)}" for i in indices)
+            text = _choice(f"({is_one})", other, text)
+        return text
+
+
+def _choice(test: str, then: str, otherwise: str) -> str:
+    if (then, otherwise) == ("true", "false"):
+        return test
+    if (then, otherwise) == ("false", "true"):
+        return f"!{test}"
+    return f"({test} ? {then} : {otherwise})"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "/").replace('"', "'") + '"'
+
+
+def _index(name: str, places: Iterable[str]) -> str:
+    return name + "".join(f"[{place}]" for place in places)
+
+
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    return (f"  {line}" for line in lines)
+
+
+def _where(condition: str, lines: Iterable[str]) -> Iterator[str]:
+    if condition == "true":
+        yield from lines
+        return
+    yield f"if {condition} then"
+    yield from _indented(lines)
+    yield "end;"
+
+
+def _loop(loops: list[tuple[str, str]], lines: Iterable[str]) -> Iterator[str]:
+    if not loops:
+        yield from lines
+        return
+    (name, sort), rest = loops[0], loops[1:]
+    yield f"for {name}: {sort} do"
+    yield from _indented(_loop(rest, lines))
+    yield "end;"
