@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from shmem_model.language import Property, Term
 from shmem_model.language import terms as t
-from shmem_model.readers.bits import TRUE
+from shmem_model.readers.bits import TRUE, Value, pack
+from shmem_model.readers.concrete import State
 from shmem_model.readers.ground import Ground, GroundAction, closed
 
 
@@ -34,6 +35,7 @@ class Packed:
         self.positions = ground.positions
         self.width = ground.width
         self.initial = ground.initial
+        self._position = {self.bits.number(node): position for node, position in self.positions.items()}
         self.actions = [self._action(one) for one in ground.actions]
 
     def _action(self, one: GroundAction) -> PackedAction:
@@ -59,9 +61,7 @@ class Packed:
 
     def holds(self, node: int, state: int) -> bool:
         """The value of a node in a state."""
-        number = self.bits.number
-        positions = {number(var): position for var, position in self.positions.items()}
-        return self.bits.evaluate(node, lambda n: bool(state >> positions[n] & 1))
+        return self.bits.evaluate(node, lambda number: bool(state >> self._position[number] & 1))
 
     def step(self, action: PackedAction, state: int) -> int | None:
         """The state after the action, None where it is not enabled (slow: for traces and tests)."""
@@ -71,6 +71,21 @@ class Packed:
         for position, node in action.computed:
             new |= self.holds(node, state) << position
         return new
+
+    def pack(self, state: State) -> int:
+        """A state of the concrete reader as a packed one (what is constant here is not compared)."""
+        result = 0
+        for position, bit in enumerate(self.ground.variables):
+            result |= (state[bit.function][bit.cell] >> bit.place & 1) << position
+        return result
+
+    def unpack(self, packed: int, base: State) -> State:
+        """A packed state for the concrete reader; what was left out or is constant is taken from `base`."""
+        tables = {function: list(values) for function, values in base.items()}
+        for position, bit in enumerate(self.ground.variables):
+            cells = tables[bit.function]
+            cells[bit.cell] = cells[bit.cell] & ~(1 << bit.place) | (packed >> position & 1) << bit.place
+        return {function: tuple(values) for function, values in tables.items()}
 
     def leads_to(self, action: PackedAction, target: int) -> int:
         """The states from which the action leads to `target`, as a node."""
@@ -118,19 +133,14 @@ class Packed:
         finally:
             partial.overlay, partial.answer = {}, None
 
-    def _overlay(self, one: GroundAction) -> dict[tuple[t.Function, int], int | tuple[int, ...]]:
+    def _overlay(self, one: GroundAction) -> dict[tuple[t.Function, int], Value]:
         """The new values of the cells that the action changes."""
-        overlay: dict[tuple[t.Function, int], int | tuple[int, ...]] = {}
+        overlay: dict[tuple[t.Function, int], Value] = {}
         for node in one.assigns:
             bit = self.ground.variables[self.positions[node]]
             old = self.ground.partial.cells[bit.function][bit.cell]
             nodes = (old,) if isinstance(old, int) else old
             new = tuple(one.assigns.get(part, part) for part in nodes)
-            overlay[bit.function, bit.cell] = new[0] if bit.function.result is t.BOOL else _packed(new)
+            overlay[bit.function, bit.cell] = new[0] if bit.function.result is t.BOOL else pack(new)
         return overlay
 
-
-def _packed(nodes: tuple[int, ...]) -> int | tuple[int, ...]:
-    from shmem_model.readers.bits import pack
-
-    return pack(nodes)
