@@ -1,9 +1,9 @@
 """The second reading: machine terms as cvc5 terms, made neither from Z3 terms nor by our own substitution.
 
-What a second solver says is worth more if the question, too, is built a second way.  So this reader starts from the
-tree again, and the state after a step is not made by replacing functions in a formula: each updated function gets a
-definition of its own (`define-fun` in SMT-LIB), which cvc5 expands.  What an action does not update has no
-definition and stays the same symbol, so here too there are no frame axioms to forget.
+What a second solver says is worth more if the question, too, is built a second way.  So this reader
+starts from the tree again, and the state after a step is not made by replacing functions in a formula: each
+updated function gets a definition of its own (`define-fun` in SMT-LIB), which cvc5 expands.  What an action
+does not update has no definition and stays the same symbol, so there are no frame axioms to forget.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _QUANTIFIERS = {t.Forall: Kind.FORALL, t.Exists: Kind.EXISTS}
 
 
 class SecondUniverse:
-    """The sorts and functions of a machine as cvc5 knows them; symbols of equal name are different symbols."""
+    """The sorts and functions of a machine as cvc5 knows them; every symbol made is a new one."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -68,11 +68,12 @@ class SecondUniverse:
     def definition(self, function: Function, body: Term, env: Env, now: Symbols) -> Definition:
         """The function that has this value, in terms of its formals."""
         variables = tuple(self.manager.mkVar(self.sorts[x.sort], x.name) for x in function.formals)
-        inner = {**env, **dict(zip(function.formals, variables, strict=True))}
+        places: dict[Term, Any] = dict(zip(function.formals, variables, strict=True))
+        inner: Env = {**env, **places}
         return variables, self.term(body, inner, now)
 
     def define(self, solver: Any, definitions: Mapping[Function, Definition], before: Symbols) -> Symbols:
-        """Tell a solver the definitions; the symbols of the state in which these functions have those values."""
+        """Tell a solver the definitions; answers the symbols of the state in which they hold."""
         after = dict(before)
         for function, (variables, body) in definitions.items():
             result = self.sorts[function.result]

@@ -1,7 +1,8 @@
 """The second solver: every proof obligation is also settled by cvc5, and both must say the same.
 
-The formulas lie in a decidable fragment, so cvc5's search for finite models is complete for them: it answers `sat`
-where Z3 does, too.  Resource limits, not clocks, decide.  `unknown` agrees with nothing and is never a success.
+The formulas lie in a decidable fragment (`language.fragment`), for which cvc5's search for finite models is
+complete, so it finds the counterexamples, too.  Resource limits, not clocks, decide.  `unknown` agrees with
+nothing and is never a success.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class _ReadAction:
         return self._updates[function]
 
     def names(self, claim: Property, variables: Mapping[Term, Any]) -> dict[Term, Any]:
-        """What the names of a step property stand for; its own variables come before the action's parameters."""
+        """What names in a step property stand for; its own variables come before the action's."""
         names = {**self.parameters, **variables}
         for node in t.walk(claim.body):
             if isinstance(node, Parameter) and node not in names:
