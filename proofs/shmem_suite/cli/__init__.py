@@ -1,0 +1,128 @@
+"""The command `shmem`.
+
+Every command lives in a module of its own and is imported when it is called, so that `shmem --help` is
+quick.  A new command is one line in `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from importlib import import_module
+
+import click
+
+from shmem import __version__
+from shmem_suite.cli.settings import Settings
+from shmem_suite.errors import SuiteError, did_you_mean
+
+COMMANDS = {
+    "verify": "Ask everything: theorems, witnesses, red twins, explorations, litmus files, mutants.",
+    "prove": "Prove theorems for any number of agents, lines, regions and steps.",
+    "explore": "Visit every state of a scope and count what happens.",
+    "litmus": "Answer the questions of litmus files.",
+    "export": "Print the machine in the language of another tool.",
+    "bench": "Measure how fast the engines are.",
+}
+"""Each command with its one line; module `shmem_suite.cli.NAME` holds it as `command`."""
+
+INTERRUPTED = 130
+BROKEN = 3
+
+
+class _Lazy(click.Group):
+    """A group that knows the names of its commands and imports one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"shmem_suite.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(did_you_mean(args[0], COMMANDS, "command"), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=_Lazy,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Example: shmem verify --quick",
+)
+@click.version_option(__version__, "-V", "--version", message="shmem %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_obj
+def cli(settings: Settings, debug: bool) -> None:
+    """An exact model of memory that a host shares with devices, its proofs, and answers about your protocol.
+
+    Exit codes: 0 everything is as expected, 1 something is not, 2 wrong usage or malformed input, 3 a
+    verdict is unknown or not inductive.
+    """
+    settings.debug = settings.debug or debug
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Answer a command line (default: that of this process) and return the exit code."""
+    settings = Settings()
+    try:
+        answer = cli.main(arguments, prog_name="shmem", standalone_mode=False, obj=settings)
+        sys.stdout.flush()
+        return int(answer or 0)
+    except click.ClickException as error:
+        return _usage(error, settings)
+    except SuiteError as error:
+        return _tell(str(error), error.exit_code, settings)
+    except (click.Abort, KeyboardInterrupt):
+        return _tell("interrupted", INTERRUPTED, settings)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return INTERRUPTED
+    except ModuleNotFoundError as error:
+        return _tell(_missing(error), 2, settings)
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        return _tell(
+            f"internal error, {type(error).__name__}: {reason} (--debug shows where)", BROKEN, settings
+        )
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    package = (error.name or "a module").partition(".")[0]
+    if package.startswith("shmem"):
+        return f"this installation is incomplete, it has no module {error.name}; install it again"
+    return f"this needs the package {package}; install it with: pip install 'shmem[verify]'"
+
+
+def _usage(error: click.ClickException, settings: Settings) -> int:
+    context = getattr(error, "ctx", None)
+    more = f"; see {context.command_path} --help" if context is not None else ""
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        more = f"; did you mean {' or '.join(sorted(error.possibilities))}?"
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return error.exit_code
+    message = (
+        f"no such option: {error.option_name}"
+        if isinstance(error, click.NoSuchOption)
+        else error.format_message()
+    )
+    return _tell(message.rstrip(".") + more, 2, settings)
+
+
+def _tell(line: str, code: int, settings: Settings) -> int:
+    if settings.debug:
+        traceback.print_exc()
+    click.echo(f"shmem: {line}", err=True)
+    return code
