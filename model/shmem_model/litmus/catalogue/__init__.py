@@ -1,8 +1,21 @@
 """The catalogue: small protocols, wrong ones and right ones, each with the answers that are expected.
 
+Start with `hand-over/`: the one right hand-over, and what each step in it is for. Then read pairs: `NAME.buggy`
+is a public bug report in our words, `NAME.fixed` its repair. The folders:
+
+* `hand-over`, `message-passing`: publishing a value, complete and with a step missing or misplaced
+* `buffers`, `false-sharing`: when to clean and when to invalidate; words of different owners in one line
+* `ordering`, `ownership`: what may overtake what; who may touch a word now, and when a reader is done
+* `notifications`, `barriers`, `atomics`, `copies`: the ways to tell others, and what each completes
+* `isolation`, `life`, `death`: old contents; alloc, map, free, reuse, compaction, rights; agents that die
+* `classic`, `coherence`, `persistency`: the shapes of the literature (SB, LB, IRIW, CoRR, commit marks)
+
+`race` means *not guaranteed by the custody rules*: some programs have a race and right outcomes only.
+
 A file says in comments before its `litmus` line where it comes from: `# case: NAME` (a public case; bug
 reports have a role behind their id: `buggy`, `fixed` or `variant`), `# pitfall: P-n`, `# litmus: L-n`.
-`index.json` is made of these comments by `python -m shmem_model.litmus.catalogue`; a test compares the two.
+`index.json` is made of these comments by `python -m shmem_model.litmus.catalogue`, and a test compares the
+two. `not_expressed.json` names what has no file, with the reason.
 """
 
 from __future__ import annotations
