@@ -1,7 +1,7 @@
 """The catalogue: small protocols, wrong ones and right ones, each with the answers that are expected.
 
-Start with `hand-over/`: the one right hand-over, and what each step in it is for. Then read pairs: `NAME.buggy`
-is a public bug report in our words, `NAME.fixed` its repair. The folders:
+Start with `hand-over/`: the one right hand-over, and what each step in it is for. Then read pairs:
+`NAME.buggy` is a public bug report in our words, `NAME.fixed` its repair. The folders:
 
 * `hand-over`, `message-passing`: publishing a value, complete and with a step missing or misplaced
 * `buffers`, `false-sharing`: when to clean and when to invalidate; words of different owners in one line
