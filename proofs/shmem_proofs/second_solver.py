@@ -16,7 +16,7 @@ import cvc5
 from shmem_model.language import Action, Function, LanguageError, Machine, Parameter, Property, Term
 from shmem_model.language import terms as t
 from shmem_proofs.cvc5_reader import Definition, SecondUniverse
-from shmem_proofs.induction import START, Obligation, Prover, Verdict, acting, obligations, settled_by_frame
+from shmem_proofs.induction import START, Obligation, Prover, Verdict, obligations, settled_by_frame
 
 RLIMIT = 2_000_000
 """cvc5 resource units for one obligation (most take less than a hundredth)."""
@@ -131,7 +131,7 @@ class _ReadAction:
         if node.name == "answer" and action.returns is not None:
             return universe.term(action.returns, self.parameters, universe.now)
         if node.name == "actor":
-            actor = acting(action)
+            actor = action.actor(node.sort)
             return universe.constant("actor", node.sort) if actor is None else self.parameters[actor]
         raise LanguageError(f"{claim.name} speaks of {node.name}, which {action.name} does not have")
 
