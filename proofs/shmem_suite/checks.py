@@ -132,6 +132,7 @@ class Check:
     names: tuple[str, ...] = ()
     pinned: bool = False
     pins: Mapping[str, Any] | None = None
+    own_pins: bool = False
     covers: frozenset[str] = frozenset()
     combine: Combine = weakest
 

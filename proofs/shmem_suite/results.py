@@ -69,11 +69,11 @@ def _differences(pins: Mapping[str, Any], counts: Mapping[str, Any], prefix: str
 
 @dataclass(frozen=True)
 class Report:
-    """The results of a run, in the order of the manifest, and how long it took."""
+    """The results of a run, in the order of the manifest, how long it took, and how long each task did."""
 
     results: tuple[Result, ...]
     seconds: float
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    tasks: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def asked(self) -> tuple[Result, ...]:
@@ -111,6 +111,12 @@ def exit_code(results: Sequence[Result]) -> int:
         return OK
     decided = any(not result.ok and (not result.undecided or result.pin_trouble) for result in results)
     return NOT_AS_EXPECTED if decided else UNKNOWN
+
+
+def work(report: Report, results: Iterable[Result]) -> float:
+    """Seconds of work for some of a report's results; a task that they share counts once."""
+    keys = {task.key for result in results for task in result.check.tasks}
+    return sum(report.tasks.get(key, 0.0) for key in keys)
 
 
 def slowest(results: Iterable[Result], number: int = 5) -> list[Result]:

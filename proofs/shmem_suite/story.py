@@ -13,12 +13,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Change:
-    """One cell of the state before and after a step: `valid(dev0, line1)` from `no` to `yes`."""
+    """One cell of the state before and after a step: `valid(dev0, line1)` from `no` to `yes`.
+
+    A ghost cell is bookkeeping of the custody monitor, which no hardware has.
+    """
 
     cell: str
     place: tuple[str, ...]
     before: str
     after: str
+    ghost: bool = False
 
     def __str__(self) -> str:
         where = f"({', '.join(self.place)})" if self.place else ""

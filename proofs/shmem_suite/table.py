@@ -9,7 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from shmem_suite.checks import KINDS
-from shmem_suite.results import Report, Result, slowest
+from shmem_suite.results import Report, Result, slowest, work
+
+MOST = 12
+"""How many checks that are not as expected are told in full."""
 
 BESIDE = ("theorem", "witness", "red-twin")
 
@@ -17,21 +20,24 @@ BESIDE = ("theorem", "witness", "red-twin")
 def show(report: Report, console: Console, verbose: bool = False) -> None:
     """Print what a run found; `verbose` adds a row for every single check."""
     if any(result.check.kind == "theorem" for result in report.results):
-        console.print(theorems(report.results))
-    console.print(kinds(report.results))
+        console.print(theorems(report))
+    console.print(kinds(report))
     if verbose:
         console.print(every(report.results))
-    for result in report.results:
-        if not result.ok:
-            console.print(story(result))
+    bad = [result for result in report.results if not result.ok]
+    for result in bad if verbose else bad[:MOST]:
+        console.print(story(result))
+    if len(bad) > MOST and not verbose:
+        console.print(Text(f"… and {len(bad) - MOST} more; --verbose shows all", style="red"))
     console.print(closing(report))
 
 
-def theorems(results: Sequence[Result]) -> Table:
+def theorems(report: Report) -> Table:
     """A row per theorem, with its witnesses and red twins beside it."""
     table = Table(title="Theorems", title_justify="left", expand=False)
     for heading in ("", "theorem", "verdict", "witnesses", "red twins fail", "seconds"):
         table.add_column(heading, justify="right" if heading == "seconds" else "left")
+    results = report.results
     for subject in dict.fromkeys(r.check.subject for r in results if r.check.kind in BESIDE):
         group = [r for r in results if r.check.subject == subject and r.check.kind in BESIDE]
         theorem = next((r for r in group if r.check.kind == "theorem"), None)
@@ -41,18 +47,18 @@ def theorems(results: Sequence[Result]) -> Table:
             mark(theorem) if theorem else Text(""),
             tally(r for r in group if r.check.kind == "witness"),
             tally(r for r in group if r.check.kind == "red-twin"),
-            f"{sum(r.outcome.seconds for r in group):.1f}",
+            f"{work(report, group):.1f}",
         )
     return table
 
 
-def kinds(results: Sequence[Result]) -> Table:
+def kinds(report: Report) -> Table:
     """A row per kind of check."""
     table = Table(title="Checks", title_justify="left")
     for heading in ("kind", "as expected", "not", "undecided", "skipped", "seconds"):
         table.add_column(heading, justify="left" if heading == "kind" else "right")
     for kind in KINDS:
-        group = [r for r in results if r.check.kind == kind]
+        group = [r for r in report.results if r.check.kind == kind]
         if group:
             asked = [r for r in group if not r.skipped]
             numbers = (
@@ -61,7 +67,7 @@ def kinds(results: Sequence[Result]) -> Table:
                 sum(r.undecided for r in asked),
                 len(group) - len(asked),
             )
-            table.add_row(kind, *map(str, numbers), f"{sum(r.outcome.seconds for r in group):.1f}")
+            table.add_row(kind, *map(str, numbers), f"{work(report, group):.1f}")
     return table
 
 

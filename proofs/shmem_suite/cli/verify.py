@@ -52,7 +52,7 @@ def command(settings: Settings, /, **options: Any) -> int:
     if chosen.report:
         prepare(chosen.report)
     if chosen.update_pins:
-        checks = [replace(check, pinned=False) for check in checks]
+        checks = [replace(check, pinned=check.own_pins) for check in checks]
     found = ask(settings, checks, choose_executor(chosen.jobs, chosen.executor))
     table.show(found, console(settings), chosen.verbose)
     if chosen.update_pins:
@@ -99,7 +99,7 @@ def listing(settings: Settings, checks: Sequence[Check]) -> int:
 
 def update_pins(manifest: Manifest, every: Sequence[Check], found: Report) -> str:
     """Write the counts of the checks that came out as expected; what was done, in a line."""
-    pinned = {check.id for check in every if check.pinned}
+    pinned = {check.id for check in every if check.pinned and not check.own_pins}
     new = {r.check.id: dict(r.outcome.counts) for r in found.asked if r.ok and r.check.id in pinned}
     changed = manifest.save_pins(new, pinned)
     return f"pinned the counts of {len(new)} checks; {changed} changed"

@@ -48,7 +48,7 @@ class _Row:
         self.step = step
         self.lanes = lanes
         self.changes: dict[str, list[Change]] = {lane: [] for lane in lanes}
-        for change in step.changes:
+        for change in sorted(step.changes, key=lambda change: change.ghost):
             owner = change.place[0] if change.place and change.place[0] in lanes else DRIVER
             self.changes[owner].append(change)
 

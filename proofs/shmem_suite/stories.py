@@ -1,0 +1,46 @@
+"""Runs that the explorer found, as stories."""
+
+from __future__ import annotations
+
+from shmem_model.language import Parameter
+from shmem_model.readers import trace as found
+from shmem_model.readers.scope import Scope
+from shmem_suite.story import Change, Step, Trace
+
+AGENT = "Agent"
+
+
+def story(run: found.Trace, scope: Scope, ending: str, guilty: bool) -> Trace:
+    """The story of a run in a scope; with `guilty`, its last step is to blame."""
+    last = len(run.steps) - 1
+    steps = tuple(_step(step, scope, guilty and number == last) for number, step in enumerate(run.steps))
+    return Trace(steps, ending, _agents(scope))
+
+
+def _agents(scope: Scope) -> tuple[str, ...]:
+    sort = next((sort for sort in scope.machine.sorts if sort.name == AGENT), None)
+    return () if sort is None else tuple(scope.label(sort, n) for n in range(scope.size(sort)))
+
+
+def _step(step: found.Step, scope: Scope, guilty: bool) -> Step:
+    action = scope.machine.actions[step.action]
+    actor = acting(action.parameters)
+    agent = "" if actor is None else step.shown.get(actor.name, "")
+    arguments = tuple(
+        (name, value) for name, value in step.shown.items() if actor is None or name != actor.name
+    )
+    answer = () if step.answer is None else (("answer", step.answer),)
+    layers = {function.name: function.layer for function in scope.machine.functions}
+    changes = tuple(_change(cell, *values, layers) for cell, values in step.changes.items())
+    return Step(agent, action.base, arguments + answer, changes, guilty)
+
+
+def acting(parameters: tuple[Parameter, ...]) -> Parameter | None:
+    """The parameter that names the agent taking the step: the first one, if it is an agent."""
+    return parameters[0] if parameters and parameters[0].sort.name == AGENT else None
+
+
+def _change(cell: str, before: str, after: str, layers: dict[str, str]) -> Change:
+    name, _, inside = cell.partition("(")
+    place = tuple(inside.removesuffix(")").split(", ")) if inside else ()
+    return Change(name, place, before, after, layers.get(name) == "ghost")
