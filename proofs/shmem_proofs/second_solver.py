@@ -16,7 +16,7 @@ import cvc5
 from shmem_model.language import Action, Function, LanguageError, Machine, Parameter, Property, Term
 from shmem_model.language import terms as t
 from shmem_proofs.cvc5_reader import Definition, SecondUniverse
-from shmem_proofs.induction import START, Obligation, Prover, Verdict, obligations, settled_by_frame
+from shmem_proofs.induction import START, Obligation, Prover, Verdict, obligations
 
 RLIMIT = 2_000_000
 """cvc5 resource units for one obligation (most take less than a hundredth)."""
@@ -190,5 +190,5 @@ def compare(
     """Ask both solvers; by default whatever is not settled by the frame alone."""
     first, second = first or Prover(machine), second or SecondProver(machine)
     if chosen is None:
-        chosen = (each for each in obligations(machine) if not settled_by_frame(machine, each))
+        chosen = (each for each in obligations(machine) if not first.settled_by_frame(each))
     return Agreement(tuple(Row(each, first.check(each), second.check(each)) for each in chosen))
