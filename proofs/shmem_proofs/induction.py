@@ -93,9 +93,9 @@ class Prover:
         if obligation.action == START:
             return [*self.axioms, z3.Not(self.universe.term(claim.body, env, self._initially))]
         action = self.machine.actions[obligation.action]
-        env = {**env, **self._constants(action.parameters, "p_")}
-        guard = self.universe.term(action.guard, env, self.universe.now)
-        return [*self.axioms, *self.invariants, guard, z3.Not(self._goal(claim, action, env))]
+        step = self._constants(action.parameters, "p_")
+        guard = self.universe.term(action.guard, step, self.universe.now)
+        return [*self.axioms, *self.invariants, guard, z3.Not(self._goal(claim, env, action, step))]
 
     def _initially(self, function: Any, arguments: tuple[Any, ...]) -> Any:
         initial = self.machine.initial.get(function)
@@ -103,32 +103,39 @@ class Prover:
             return self.universe.now(function, arguments)
         return self.universe.term(initial, {}, self.universe.now)
 
-    def _goal(self, claim: Property, action: Action, env: dict[Term, Any]) -> Any:
-        then = self.universe.then(action, env)
+    def _goal(self, claim: Property, env: dict[Term, Any], action: Action, step: dict[Term, Any]) -> Any:
+        """The claim after the step.  Claim and action may use one name for different things: two environments."""
+        then = self.universe.then(action, step)
         if claim.kind == "invariant":
             return self.universe.term(claim.body, env, then)
-        return self.universe.term(claim.body, self._step_env(claim, action, env), self.universe.now, then)
+        return self.universe.term(claim.body, self._step_env(claim, env, action, step), self.universe.now, then)
 
-    def _step_env(self, claim: Property, action: Action, env: dict[Term, Any]) -> dict[Term, Any]:
-        """Names that a step property may use: the action's parameters, `actor`, `answer`."""
-        env = dict(env)
+    def _step_env(
+        self, claim: Property, env: dict[Term, Any], action: Action, step: dict[Term, Any]
+    ) -> dict[Term, Any]:
+        """Names that a step property may use: its own variables, else the action's parameters, `actor`, `answer`."""
+        env = {**step, **env}
         for node in t.walk(claim.body):
             if not isinstance(node, Parameter) or node in env:
                 continue
             if node.name == "answer" and action.returns is not None:
-                env[node] = self.universe.term(action.returns, env, self.universe.now)
+                env[node] = self.universe.term(action.returns, step, self.universe.now)
             elif node.name == "actor":
-                actor = acting(action)
-                env[node] = self.universe.constant("actor", node.sort) if actor is None else env[actor]
+                actor = action.actor(node.sort)
+                env[node] = self.universe.constant("actor", node.sort) if actor is None else step[actor]
             else:
                 raise LanguageError(f"{claim.name} speaks of {node.name}, which {action.name} does not have")
         return env
 
-    def check(self, obligation: Obligation, extra: tuple[Any, ...] = ()) -> Verdict:
+    def settled_by_frame(self, obligation: Obligation) -> bool:
+        """The action changes nothing that the claim mentions, so there is nothing to ask."""
+        return settled_by_frame(self.machine, obligation)
+
+    def check(self, obligation: Obligation) -> Verdict:
         """Ask Z3."""
-        if not extra and settled_by_frame(self.machine, obligation):
+        if self.settled_by_frame(obligation):
             return Verdict("holds", "the action changes nothing that it mentions")
-        return self.solve([*self.formulas(obligation), *extra])
+        return self.solve(self.formulas(obligation))
 
     def solve(self, formulas: list[Any]) -> Verdict:
         """`holds` if the formulas contradict each other."""
@@ -147,12 +154,6 @@ class Prover:
         """`holds` here means that the action can *not* fire in any state that satisfies the invariants."""
         env = self._constants(action.parameters, "p_")
         return self.solve([*self.axioms, *self.invariants, self.universe.term(action.guard, env, self.universe.now)])
-
-
-def acting(action: Action) -> Parameter | None:
-    """The agent that takes the step: the first parameter, if it is an agent."""
-    first = action.parameters[0] if action.parameters else None
-    return first if first is not None and first.sort.name == "Agent" else None
 
 
 def _statistic(solver: Any, key: str) -> int:

@@ -17,7 +17,7 @@ from shmem_model.language import Action, Machine, Parameter, Property, Term
 from shmem_model.language import terms as t
 from shmem_model.machine import vocabulary as m
 from shmem_model.machine.claims_two_runs import ME, RELATION
-from shmem_proofs.induction import RLIMIT, START, Obligation, Prover, Verdict, acting
+from shmem_proofs.induction import RLIMIT, START, Obligation, Prover, Verdict
 from shmem_proofs.symbolic import Universe
 
 ENABLED, ANSWER = "both runs can take it", "the observer gets the same answer"
@@ -53,9 +53,18 @@ class TwoRuns:
             initially = self.one._initially  # noqa: SLF001  (same package)
             goal = self.first.term(claim.body, self._free(claim), initially, self._initially_other)
             return self.one.solve([*self.one.axioms, z3.Not(goal)])
+        if self.settled_by_frame(obligation):
+            return Verdict("holds", "the action changes nothing that it mentions")
         action = self.machine.actions[obligation.action]
         left, right, allowed = self._arguments(action)
         return self.one.solve([*self._hypotheses, *allowed, *self._negated(obligation, action, left, right)])
+
+    def settled_by_frame(self, obligation: Obligation) -> bool:
+        """The action changes nothing that the relation mentions, in either run."""
+        claim = self.relation.get(obligation.claim)
+        if claim is None or obligation.action == START:
+            return False
+        return not (t.functions_of(claim.body) & set(self.machine.actions[obligation.action].updates))
 
     def _negated(self, obligation: Obligation, action: Action, left: dict[Term, Any], right: dict[Term, Any]) -> list[Any]:
         here = self.first.term(action.guard, left, self.first.now)
@@ -77,7 +86,7 @@ class TwoRuns:
         assert action.returns is not None
         mine = self.first.term(action.returns, left, self.first.now)
         other = self.first.term(action.returns, right, self.second.now)
-        actor = acting(action)
+        actor = action.actor(ME.sort)
         return z3.BoolVal(True) if actor is None else z3.Implies(left[actor] == self.observer[ME], mine == other)
 
     def _assume(self) -> list[Any]:

@@ -136,6 +136,11 @@ class Action:
         """All conditions hold: the step can be taken."""
         return t.conj(*(condition.holds for condition in self.conditions))
 
+    def actor(self, sort: t.Sort) -> t.Parameter | None:
+        """Who takes the step: the first parameter, if it is of this sort (agents act; drivers are nobody)."""
+        first = self.parameters[0] if self.parameters else None
+        return first if first is not None and first.sort is sort else None
+
     @property
     def base(self) -> str:
         """The machine's name for it (derived actions carry a suffix after `@`)."""

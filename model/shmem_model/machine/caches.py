@@ -98,7 +98,7 @@ def write(a: Term, r: Term, b: Term, f: Term, w: Term, v: Term) -> Iterator[Part
     yield becomes(m.data, a, f, w, to=v, where=lambda *_: m.cached(a))
     yield becomes(m.posted, a, f, w, to=TRUE, where=lambda *_: ~m.cached(a))
     yield becomes(m.posted_data, a, f, w, to=v, where=lambda *_: ~m.cached(a))
-    yield from custody.on_write(a, b, w, v)
+    yield from custody.on_write(a, b, w, v, turned)
 
 
 @action("software", a=Agent, r=Region, b=Block, f=Frame, drop=BOOL)

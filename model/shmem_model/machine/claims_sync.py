@@ -54,6 +54,13 @@ def a_notification_carries_what_its_sender_knows(b: Term, w: Term) -> Term:
     return (m.pub(a, b, w) | before).implies(after(m.token_pub(t, b, w)))
 
 
+@step("wait")
+def a_wait_takes_a_notification() -> Term:
+    """A wait goes on only with a notification, which it takes out of its slot."""
+    t, s = Parameter("t", Token), Parameter("s", Slot)
+    return m.pending(t, s) & ~after(m.pending(t, s))
+
+
 @step("wait", b=Block, w=Word)
 def a_wait_receives_what_was_sent(b: Term, w: Term) -> Term:
     """A wait learns everything that the notification carried."""

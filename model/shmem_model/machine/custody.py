@@ -66,9 +66,8 @@ def _forget_words(gone: Where) -> Iterator[Update]:
     yield becomes(m.word_over, EACH, EACH, EACH, EACH, EACH, to=FALSE, where=lambda y, q, r, x, p: gone(x, p))
 
 
-def on_write(a: Term, b: Term, w: Term, v: Term) -> Iterator[Update]:
-    """A write needs custody of every word it touches; then only the writer is current and nobody has `pub`."""
-    gone = touched_by(a, b, w)
+def on_write(a: Term, b: Term, w: Term, v: Term, gone: Where) -> Iterator[Update]:
+    """A write needs custody of every word it touches (`gone`); then only the writer is current, nobody has `pub`."""
     yield keep_rule(forall(Word, lambda p: gone(b, p).implies(entitled(a, b, p) & readers_done(a, b, p))))
     yield becomes(m.last, b, w, to=v)
     yield update(m.cur, lambda c, x, p: ite(gone(x, p), c.same(a), m.cur(c, x, p)))

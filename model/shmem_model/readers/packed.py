@@ -126,12 +126,24 @@ class Packed:
             if p not in claim.variables
         }
         body = t.replace(claim.body, mapping)
+        body = t.replace(body, self._actor(body, one))
         partial.overlay = self._overlay(one)
         partial.answer = one.returns
         try:
-            return self.ground.formula(t.close(t.Forall, claim.variables, body))
+            return self.ground.formula(t.close(t.Forall, (*claim.variables, *_left(claim, body)), body))
         finally:
             partial.overlay, partial.answer = {}, None
+
+    def _actor(self, body: Term, one: GroundAction) -> dict[Term, Term]:
+        """The agent that takes the step, for the name `actor`; steps of nobody in particular leave it open."""
+        mapping: dict[Term, Term] = {}
+        for node in t.walk(body):
+            if isinstance(node, t.Parameter) and node.name == "actor":
+                actor = one.action.actor(node.sort)
+                if actor is not None:
+                    index = one.arguments[one.action.parameters.index(actor)]
+                    mapping[node] = self.ground.scope.element(node.sort, index)
+        return mapping
 
     def _overlay(self, one: GroundAction) -> dict[tuple[t.Function, int], Value]:
         """The new values of the cells that the action changes."""
@@ -144,3 +156,7 @@ class Packed:
             overlay[bit.function, bit.cell] = new[0] if bit.function.result is t.BOOL else pack(new)
         return overlay
 
+
+def _left(claim: Property, body: Term) -> tuple[t.Parameter, ...]:
+    """`actor`, where nobody in particular takes the step: the claim then holds whoever it is."""
+    return tuple(n for n in t.walk(body) if isinstance(n, t.Parameter) and n.name == "actor" and n not in claim.variables)

@@ -1,0 +1,21 @@
+"""The theorems: what is promised, with the witness and the red twins of each promise."""
+
+from shmem_proofs.theorems.isolation import NONINTERFERENCE, SPATIAL, TEMPORAL
+from shmem_proofs.theorems.moves import COMPACTION, DEATH
+from shmem_proofs.theorems.statement import INDUCTION, LITMUS, TWO_RUNS, RedTwin, Theorem, Witness
+from shmem_proofs.theorems.sync import ALL_OR_NONE, NOTIFICATIONS
+from shmem_proofs.theorems.visibility import NECESSITY, VISIBILITY
+
+THEOREMS = (
+    VISIBILITY,
+    NECESSITY,
+    ALL_OR_NONE,
+    NOTIFICATIONS,
+    SPATIAL,
+    TEMPORAL,
+    NONINTERFERENCE,
+    COMPACTION,
+    DEATH,
+)
+
+__all__ = ["INDUCTION", "LITMUS", "THEOREMS", "TWO_RUNS", "RedTwin", "Theorem", "Witness"]
