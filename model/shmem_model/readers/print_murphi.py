@@ -1,8 +1,9 @@
 """Print a scope as a Murphi model, so that a model checker that we did not write can explore it.
 
-Every parameter of an action is a ruleset variable and every condition a conjunct of its rule's guard, so the number
-of rules that the checker fires is the number of transitions.  Sorts are enumerations (no symmetry reduction).  The
-variables are the functions that some action updates; the others are constants and stand where they are used.
+Every parameter of an action is a ruleset variable and every condition a conjunct of its rule's guard, so the
+number of rules that the checker fires is the number of transitions.  Sorts are enumerations (no symmetry
+reduction).  The variables are the functions that some action updates; the others are constants and stand
+where they are used.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ from collections.abc import Iterable, Iterator
 
 from shmem_model.language import BOOL, Action, Function, LanguageError, Property, Sort, Term, replace
 from shmem_model.language import terms as t
-from shmem_model.readers.printing import Assignment, Names, ordered
+from shmem_model.readers.printing import Assignment, Names, decision, element_name, ordered
 from shmem_model.readers.scope import Scope, look_up
 
 KEYWORDS = frozenset(
-    """alias array assert assume begin boolean by case cast choose clear const cover do else elsif end endalias endexists
-    endfor endforall endfunction endif endprocedure endrecord endrule endruleset endstartstate endswitch endwhile enum
-    error exists externfun externproc false finalexpr for forall forget function if import importance in interleaved
-    invariant ismember isundefined liveness log_property multiset multisetadd multisetcount multisetremove new of
-    procedure process program property put real record return rule ruleset save scalarset smart startstate switch then
-    to traceuntil true type undefine union var while""".split()
+    """alias array assert assume begin boolean by case cast choose clear const cover do else elsif end
+    endalias endexists endfor endforall endfunction endif endprocedure endrecord endrule endruleset
+    endstartstate endswitch endwhile enum error exists externfun externproc false finalexpr for forall forget
+    function if import importance in interleaved invariant ismember isundefined liveness log_property multiset
+    multisetadd multisetcount multisetremove new of procedure process program property put real record return
+    rule ruleset save scalarset smart startstate switch then to traceuntil true type undefine union var
+    while""".split()
 )
 
 
@@ -39,7 +41,9 @@ class _Printer:
         changed = {function for action in scope.machine.actions.values() for function in action.updates}
         self.variables = [f for f in scope.machine.state if f in changed]
         if not self.variables:
-            raise LanguageError(f"scope {scope.name}: no action changes anything, there is nothing to explore")
+            raise LanguageError(
+                f"scope {scope.name}: no action changes anything, there is nothing to explore"
+            )
         self.names = Names(KEYWORDS)
         for sort in scope.machine.sorts:
             self.names.add(sort, sort.name)
@@ -47,7 +51,7 @@ class _Printer:
             self.names.add(function, function.name)
         for sort in scope.machine.sorts:
             for index in range(scope.size(sort)):
-                self.names.add((sort, index), f"{sort.name}_{scope.label(sort, index)}")
+                self.names.add((sort, index), element_name(sort, scope.label(sort, index)))
 
     def model(self, properties: Iterable[Property]) -> Iterator[str]:
         yield f"-- {self.scope.machine.name}: {self.scope.name}"
@@ -57,7 +61,8 @@ class _Printer:
             yield f"  {self.names[sort]}: enum {{ {members} }};"
         yield "var"
         for function in self.variables:
-            yield f"  {self.names[function]}: {self.array(function.arguments, function.result)}; -- {function.sentence}"
+            kind = self.array(function.arguments, function.result)
+            yield f"  {self.names[function]}: {kind}; -- {function.sentence}"
         yield from self.start()
         for action in self.scope.machine.actions.values():
             yield from self.rule(action)
@@ -80,12 +85,12 @@ class _Printer:
         yield "end;"
 
     def start_of(self, function: Function) -> Iterator[str]:
-        names = self.names.inside((), function.formals)
+        initial = self.scope.machine.initial[function]
+        names = self.names.inside((), [*function.formals, initial])
         cell = _index(self.names[function], (names[x] for x in function.formals))
         loops = [(names[x], self.sort(x.sort)) for x in function.formals]
         if function not in self.scope.start:
-            value = self.text(self.scope.machine.initial[function], names)
-            yield from _loop(loops, [f"{cell} := {value};"])
+            yield from _loop(loops, [f"{cell} := {self.text(initial, names)};"])
             return
         values = {place: look_up(self.scope.start[function], place) for place in self.scope.places(function)}
         usual = max(sorted(set(values.values())), key=list(values.values()).count)
@@ -110,7 +115,9 @@ class _Printer:
         names = self.names.inside(action.parameters, [*(c.holds for c in action.conditions), *parts])
         yield f"\n-- {action.sentence}"
         if action.parameters:
-            yield "ruleset " + "; ".join(f"{names[p]}: {self.sort(p.sort)}" for p in action.parameters) + " do"
+            yield (
+                "ruleset " + "; ".join(f"{names[p]}: {self.sort(p.sort)}" for p in action.parameters) + " do"
+            )
         yield f"rule {_quoted(action.name)}"
         yield "  " + "\n  & ".join([self.text(c.holds, names) for c in action.conditions] or ["true"])
         yield "==>"
@@ -188,35 +195,23 @@ class _Printer:
         if function in self.names:
             return _index(self.names[function], (self.text(part, names) for part in arguments))
         if function.layer == "platform" or function in self.scope.start:
-            table = self.scope.platform if function.layer == "platform" else self.scope.start
-            values = {place: look_up(table[function], place) for place in self.scope.places(function)}
-            return self.table(function.result, values, arguments, names)
-        constant = self.scope.machine.initial[function]
-        return self.text(replace(constant, dict(zip(function.formals, arguments, strict=True))), names)
+            return self.constant(function, arguments, names)
+        initial = self.scope.machine.initial[function]
+        return self.text(replace(initial, dict(zip(function.formals, arguments, strict=True))), names)
 
-    def table(self, result: Sort, values: dict[tuple[int, ...], int], left: tuple[Term, ...], names: Names) -> str:
-        """A constant table as a case distinction on its arguments, the first one first."""
-        if len(set(values.values())) == 1:
-            return self.value(result, next(iter(values.values())))
-        first, rest = left[0], left[1:]
-        columns: dict[int, dict[tuple[int, ...], int]] = {}
-        for place, value in values.items():
-            columns.setdefault(place[0], {})[place[1:]] = value
-        if isinstance(first, t.Element):
-            return self.table(result, columns[first.index], rest, names)
-        groups: dict[str, list[int]] = {}
-        for index, column in columns.items():
-            groups.setdefault(self.table(result, column, rest, names), []).append(index)
-        return self.cases(groups, first, names)
+    def constant(self, function: Function, arguments: tuple[Term, ...], names: Names) -> str:
+        """A function that never changes, as a case distinction on its arguments."""
+        table = self.scope.platform if function.layer == "platform" else self.scope.start
+        known = {i: a.index for i, a in enumerate(arguments) if isinstance(a, t.Element)}
+        places = (p for p in self.scope.places(function) if all(p[i] == index for i, index in known.items()))
 
-    def cases(self, groups: dict[str, list[int]], argument: Term, names: Names) -> str:
-        """`text` where the argument is one of `indices`, for each group; the largest group needs no test."""
-        by_size = sorted(groups.items(), key=lambda item: (len(item[1]), item[1]))
-        text, _ = by_size.pop()
-        for other, indices in reversed(by_size):
-            is_one = " | ".join(f"{self.text(argument, names)} = {self.value(argument.sort, i)}" for i in indices)
-            text = _choice(f"({is_one})", other, text)
-        return text
+        def choose(position: int, indices: list[int], then: str, otherwise: str) -> str:
+            argument = arguments[position]
+            tests = (f"{self.text(argument, names)} = {self.value(argument.sort, i)}" for i in indices)
+            return _choice(f"({' | '.join(tests)})", then, otherwise)
+
+        values = {place: look_up(table[function], place) for place in places}
+        return decision(values, lambda value: self.value(function.result, value), choose)
 
 
 def _choice(test: str, then: str, otherwise: str) -> str:

@@ -1,13 +1,14 @@
-"""What the printers (Murphi, TLA+, SMT-LIB) have in common: names that a target accepts, updates as assignments.
+"""What the printers (Murphi, TLA+, SMT-LIB) have in common: names that a target accepts, updates as
+assignments.
 
-Printers are pure: a machine or a scope in, text out.  Their texts go to tools that other people wrote, so that those
-can contradict us; hence they print the plain tree and share no evaluation with the other readers.
+Printers are pure: a machine or a scope in, text out.  Their texts go to tools that other people wrote, so
+that those can contradict us; hence they print the plain tree and share no evaluation with the other readers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from shmem_model.language import (
@@ -17,6 +18,7 @@ from shmem_model.language import (
     Function,
     LanguageError,
     Parameter,
+    Sort,
     Term,
     Update,
     conj,
@@ -45,8 +47,11 @@ class Names:
     def __contains__(self, thing: Hashable) -> bool:
         return thing in self._names
 
+    def __len__(self) -> int:
+        return len(self._names)
+
     def add(self, thing: Hashable, wish: str) -> str:
-        """Name a thing after the wish, changed as little as the target needs; a thing named before keeps its name."""
+        """Name a thing after the wish, changed as little as needed; a thing named before keeps its name."""
         if thing not in self._names:
             name = re.sub(r"[^A-Za-z0-9_]", "_", wish)
             if not name[:1].isalpha():
@@ -58,7 +63,7 @@ class Names:
         return self._names[thing]
 
     def inside(self, parameters: Iterable[Parameter], terms: Iterable[Term]) -> Names:
-        """The names within one action or property: these, its parameters, and the variables that its terms bind."""
+        """The names within one action or property: these, its parameters, what its terms bind."""
         local = Names(())
         local._taken, local._names = set(self._taken), dict(self._names)
         for parameter in parameters:
@@ -78,6 +83,11 @@ def _order(variable: t._Named) -> tuple[str, ...]:
     return type(variable).__name__, *(str(field) for field in variable.fields)
 
 
+def element_name(sort: Sort, label: str) -> str:
+    """What an element is called where all sorts share one space of names: Agent_host, Agent0."""
+    return label if label.startswith(sort.name) else f"{sort.name}_{label}"
+
+
 def elements_of(terms: Iterable[Term]) -> list[Element]:
     """The particular elements that terms mention, in a fixed order."""
     found = {node for term in terms for node in t.walk(term) if isinstance(node, Element)}
@@ -86,8 +96,8 @@ def elements_of(terms: Iterable[Term]) -> list[Element]:
 
 @dataclass(frozen=True)
 class Assignment:
-    """An update read as: for every value of the formals `loops`, where `outer` and `inner` hold, `function` at
-    `place` becomes `value`; everywhere else it keeps its value.
+    """An update read as: for every value of the formals `loops`, where `outer` and `inner` hold, `function`
+    at `place` becomes `value`; everywhere else it keeps its value.
 
     `outer` mentions no loop variable.
     """
@@ -105,15 +115,17 @@ class Assignment:
         return self.function(*self.place)
 
     @property
-    def read(self) -> set[Term]:
+    def read(self) -> set[t.Apply]:
         """The applications that it evaluates."""
         parts = (self.outer, self.inner, self.value)
         return {node for part in parts for node in t.walk(part) if isinstance(node, t.Apply)}
 
     @property
     def reads_other_cells(self) -> bool:
-        """It needs old values of cells of its own function that an earlier round of its loops may have changed."""
-        return bool(self.loops) and any(r.function is self.function and r is not self.target for r in self.read)
+        """It reads cells of its own function that an earlier round of its loops may have changed."""
+        return bool(self.loops) and any(
+            r.function is self.function and r is not self.target for r in self.read
+        )
 
 
 def assignment(update: Update) -> Assignment:
@@ -144,7 +156,11 @@ def _split(update: Update) -> tuple[Term, Term]:
     if isinstance(body, t.Or) and old in body.fields:
         return disj(*(part for part in body.fields if part is not old)), TRUE
     if isinstance(body, t.And) and old in body.fields:
-        gone = [part.fields[0] if isinstance(part, t.Not) else t.negation(part) for part in body.fields if part is not old]
+        gone = [
+            part.fields[0] if isinstance(part, t.Not) else t.negation(part)
+            for part in body.fields
+            if part is not old
+        ]
         return disj(*gone), FALSE
     return TRUE, body
 
@@ -166,7 +182,8 @@ def _is_static(term: Term) -> bool:
 
 
 def ordered(updates: Mapping[Function, Update]) -> tuple[list[Assignment], list[Assignment]]:
-    """Updates happen at once; a sequential target needs an order: (through temporaries, then in this order in place).
+    """Updates happen at once; a sequential target needs an order: (through temporaries, then in this order in
+    place).
 
     A function is written in place once nothing that is still to be written reads it.
     """
@@ -187,3 +204,30 @@ def ordered(updates: Mapping[Function, Update]) -> tuple[list[Assignment], list[
 def reads(assigned: Assignment, function: Function) -> bool:
     """The assignment evaluates the function somewhere."""
     return any(node.function is function for node in assigned.read)
+
+
+def decision(
+    values: Mapping[tuple[int, ...], int],
+    leaf: Callable[[int], str],
+    choose: Callable[[int, list[int], str, str], str],
+    position: int = 0,
+) -> str:
+    """A constant table as nested case distinctions, the first argument first; equal cases are told together.
+
+    `leaf(value)` is the text of a value; `choose(position, indices, then, otherwise)` the text that asks
+    whether the argument at that position is one of the indices.  The largest group of cases needs no
+    question.
+    """
+    if len(set(values.values())) == 1:
+        return leaf(next(iter(values.values())))
+    columns: dict[int, dict[tuple[int, ...], int]] = {}
+    for place, value in values.items():
+        columns.setdefault(place[position], {})[place] = value
+    groups: dict[str, list[int]] = {}
+    for index, column in columns.items():
+        groups.setdefault(decision(column, leaf, choose, position + 1), []).append(index)
+    by_size = sorted(groups.items(), key=lambda item: (len(item[1]), item[1]))
+    text, _ = by_size.pop()
+    for other, indices in reversed(by_size):
+        text = choose(position, indices, other, text)
+    return text
