@@ -69,11 +69,11 @@ def _differences(pins: Mapping[str, Any], counts: Mapping[str, Any], prefix: str
 
 @dataclass(frozen=True)
 class Report:
-    """The results of a run, in the order of the manifest, how long it took, and how long each task did."""
+    """The results of a run in the order of its checks, how long it took, and what each task found."""
 
     results: tuple[Result, ...]
     seconds: float
-    tasks: Mapping[str, float] = field(default_factory=dict)
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
 
     @property
     def asked(self) -> tuple[Result, ...]:
@@ -116,7 +116,7 @@ def exit_code(results: Sequence[Result]) -> int:
 def work(report: Report, results: Iterable[Result]) -> float:
     """Seconds of work for some of a report's results; a task that they share counts once."""
     keys = {task.key for result in results for task in result.check.tasks}
-    return sum(report.tasks.get(key, 0.0) for key in keys)
+    return sum(report.outcomes[key].seconds for key in keys if key in report.outcomes)
 
 
 def slowest(results: Iterable[Result], number: int = 5) -> list[Result]:

@@ -64,8 +64,8 @@ def run(checks: Sequence[Check], executor: Executor, watchers: Sequence[Watcher]
                     results[check.id] = settle(check, outcomes)
                     for watcher in watchers:
                         watcher.settled(results[check.id])
-    seconds = {key: outcome.seconds for key, outcome in outcomes.items()}
-    return Report(tuple(_found(check, results) for check in checks), time.perf_counter() - begin, seconds)
+    found = tuple(_found(check, results) for check in checks)
+    return Report(found, time.perf_counter() - begin, outcomes)
 
 
 def settle(check: Check, outcomes: dict[str, Outcome]) -> Result:

@@ -6,13 +6,14 @@ own claims about steps.  The steps are shared between theorems, so each is asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from shmem_model.machine import MACHINE
-from shmem_proofs.induction import START, Obligation, Prover, obligations
+from shmem_proofs.induction import START, Obligation, Prover, Verdict, obligations
 from shmem_proofs.two_runs import TwoRuns
-from shmem_suite.checks import WORST_FIRST, Outcome, Task, Verdict
+from shmem_suite.checks import WORST_FIRST, Outcome, Task
+from shmem_suite.checks import Verdict as Word
 
 PER_OBLIGATION = 0.008
 """Seconds for one obligation, roughly."""
@@ -38,27 +39,33 @@ def actions() -> tuple[str, ...]:
 def prove_action(action: str) -> Outcome:
     """Ask every obligation of one action (or of the start)."""
     mine = [each for each in obligations(MACHINE) if each.action == action]
-    return _asked(mine, prover().check)
+    return ask_obligations(mine, prover().check)
 
 
 def prove_two_runs(action: str) -> Outcome:
     """Ask every unwinding obligation of one action (or of the start)."""
     mine = [each for each in two_runs().obligations() if each.action == action]
-    return _asked(mine, two_runs().check)
+    return ask_obligations(mine, two_runs().check)
 
 
-def _asked(mine: list[Obligation], check: Callable[[Obligation], object]) -> Outcome:
+def ask_obligations(mine: Sequence[Obligation], check: Callable[[Obligation], Verdict]) -> Outcome:
+    """Ask a solver these obligations; those that do not hold are in `facts`, with what speaks against
+    them.
+    """
     failed: dict[str, list[str]] = {}
     for each in mine:
         found = check(each)
-        verdict, reason = str(found.verdict), str(found.reason)  # type: ignore[attr-defined]
-        if verdict != "holds":
-            failed[each.claim] = [verdict, f"{each.name}: {verdict}", reason]
+        if found.verdict != "holds":
+            failed[each.claim] = [found.verdict, f"{each.name}: {found.verdict}", found.reason]
+    if not mine:
+        return Outcome("unknown", "there is no obligation")
+    rows = list(failed.values())
+    detail = "; ".join(row[1] for row in rows[:2]) + (f"; and {len(rows) - 2} more" if len(rows) > 2 else "")
     counts = {"obligations": len(mine)}
-    return Outcome(worst(v[0] for v in failed.values()), counts=counts, facts={"failed": failed})
+    return Outcome(worst(row[0] for row in rows), detail, counts=counts, facts={"failed": failed})
 
 
-def worst(verdicts: Iterable[str]) -> Verdict:
+def worst(verdicts: Iterable[str]) -> Word:
     """The weakest of some verdicts (none: holds)."""
     found = set(verdicts)
     return next((verdict for verdict in WORST_FIRST if verdict in found), "holds")

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from shmem_model.language import Property
 from shmem_model.language import terms as t
 from shmem_model.machine import MACHINE
+from shmem_model.machine.claims_two_runs import RELATION
 from shmem_model.readers.explorer import Exploration, Finding, explore
 from shmem_model.readers.scope import Scope
+from shmem_proofs.induction import Prover, obligations
+from shmem_proofs.proving import changed_actions
 from shmem_proofs.theorems import INDUCTION, LITMUS, THEOREMS, TWO_RUNS, RedTwin, Theorem, Witness
+from shmem_proofs.two_runs import TwoRuns
 from shmem_suite.checks import Check, Combine, Outcome, Task, weakest
 from shmem_suite.errors import ManifestError, did_you_mean
 from shmem_suite.manifest import Entry
-from shmem_suite.providers.proofs import Rests, proof_tasks, two_run_tasks
+from shmem_suite.providers.proofs import Rests, ask_obligations, proof_tasks, two_run_tasks
 from shmem_suite.stories import story
 
 LIMIT = 3_000_000
@@ -36,15 +41,17 @@ def checks(entries: Sequence[Entry], pins: Mapping[str, Mapping[str, Any]]) -> I
             case "witness":
                 yield from (_witness(entry, theorem, name, pins) for name in names(theorem.witnesses))
             case "red-twin":
-                yield from (_twin(entry, theorem, name) for name in names(theorem.red_twins))
+                make = _twin if entry.expected == "fails" else _unproved
+                yield from (make(entry, theorem, name) for name in names(theorem.red_twins))
             case other:
                 raise ManifestError(f"theorems.json: {entry.id} is of kind {other}")
 
 
 def universe() -> dict[str, frozenset[str]]:
-    """Every theorem, witness and red twin."""
+    """Every theorem, every claim of the machine, every witness and red twin."""
     return {
         "theorem": frozenset(theorem.id for theorem in THEOREMS),
+        "claim": frozenset(claim.name for claim in (*MACHINE.properties, *RELATION)),
         "witness": frozenset(f"{th.id}/{name}" for th in THEOREMS for name in names(th.witnesses)),
         "red twin": frozenset(f"{th.id}/{name}" for th in THEOREMS for name in names(th.red_twins)),
     }
@@ -86,7 +93,7 @@ def theorem_check(entry: Entry, theorem: Theorem) -> Check:
         scope=entry.scope,
         engine=entry.engine or engine,
         names=(theorem.name,),
-        covers=frozenset({f"theorem:{theorem.id}"}),
+        covers=frozenset({f"theorem:{theorem.id}", *(f"claim:{claim.name}" for claim in theorem.claims)}),
         combine=combine,
     )
 
@@ -125,22 +132,34 @@ def _witness(entry: Entry, theorem: Theorem, name: str, pins: Mapping[str, Mappi
 
 
 def _twin(entry: Entry, theorem: Theorem, name: str) -> Check:
+    """A run of the weakened machine breaks the claim, and the shortest one is as long as the theorem says."""
     number = names(theorem.red_twins)[name]
-    twin, id = theorem.red_twins[number], entry.check_id(name)
+    twin, task = theorem.red_twins[number], Task(entry.check_id(name), break_twin, (theorem.id, number))
+    check = _about_twin(entry, theorem, name, twin, replace(task, weight=entry.weight))
+    scope = entry.scope or size(twin.setting.scope(name))
+    return replace(check, scope=scope, pinned=True, pins={"steps": twin.steps}, own_pins=True)
+
+
+def _unproved(entry: Entry, theorem: Theorem, name: str) -> Check:
+    """The proof does not get through in the weakened machine."""
+    number = names(theorem.red_twins)[name]
+    task = Task(entry.check_id(name), fail_to_prove, (theorem.id, number), entry.weight)
+    check = _about_twin(entry, theorem, name, theorem.red_twins[number], task)
+    return replace(check, statement=f"The proof finds that out, too: {check.statement}")
+
+
+def _about_twin(entry: Entry, theorem: Theorem, name: str, twin: RedTwin, task: Task) -> Check:
     return Check(
-        id=id,
+        id=entry.check_id(name),
         kind="red-twin",
         subject=theorem.id,
         statement=twin.sentence,
         expected=entry.expected,
-        tasks=(Task(id, break_twin, (theorem.id, number), entry.weight),),
+        tasks=(task,),
         tier=entry.tier,
-        scope=entry.scope or size(twin.setting.scope(name)),
+        scope=entry.scope,
         engine=entry.engine,
         names=(theorem.name,),
-        pinned=True,
-        pins={"steps": twin.steps},
-        own_pins=True,
         covers=frozenset({f"red twin:{theorem.id}/{name}"}),
     )
 
@@ -180,6 +199,18 @@ def break_twin(id: str, number: int) -> Outcome:
     if finding.verdict == "fails":
         return _shown("fails", done, finding, f"broken: {claim.sentence}", guilty=True)
     return Outcome("holds", facts={"states": done.states}) if finding.verdict == "holds" else given_up(done)
+
+
+def fail_to_prove(id: str, number: int) -> Outcome:
+    """Try to prove the weakened machine: only the obligations of the changed actions can have become
+    false.
+    """
+    twin = find(id).red_twins[number]
+    machine = twin.weaken(MACHINE)
+    changed = set(changed_actions(MACHINE, machine))
+    prover = Prover(machine) if twin.claim is None else TwoRuns(machine)
+    every = obligations(machine) if isinstance(prover, Prover) else prover.obligations()
+    return ask_obligations([each for each in every if each.action in changed], prover.check)
 
 
 def given_up(done: Exploration) -> Outcome:
