@@ -29,6 +29,7 @@ def alloc(a: Term, r: Term, b: Term, f: Term) -> Iterator[Part]:
     usable = exists(Frame, lambda g: m.available(g) & m.fits(r, g))
     yield runs(a)
     yield refused("StaleHandle", ~m.retired(r))
+    yield refused("InvalidArgument", exists(Frame, lambda g: m.fits(r, g)))
     yield refused("Fragmented", usable | forall(Frame, lambda g: ~m.available(g)))
     yield refused("OutOfMemory", exists(Frame, lambda g: m.available(g)))
     yield waits("a frame that fits", m.available(f) & m.fits(r, f))

@@ -162,5 +162,5 @@ NECESSITY = Theorem(
     "In the hand-over write, flush, fence, send / wait, invalidate, read every step is needed: without flush, fence, "
     "wait or invalidate, or with two neighbours on one side swapped, a stale read can happen; without send, a deadlock.",
     LITMUS,
-    litmus=("necessity/*",),
+    litmus=("hand-over/*",),
 )
