@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shmem_model.readers.graph import Graph
@@ -22,7 +22,7 @@ class PythonEngine:
         self.index: dict[int, int] = {packed.initial: 0}
         self.edges: list[tuple[int, int, int]] | None = [] if keep_graph else None
         self.first: list[int] = [packed.initial]
-        self._expand = _compile(self._expand_source(keep_graph), "expand")
+        self._expand = compile_source(self._expand_source(keep_graph), "expand")
 
     @property
     def states(self) -> int:
@@ -56,6 +56,14 @@ class PythonEngine:
         self._expand(level, self.index, out, self.fired, self.edges)
         return out
 
+    def count(self, level: list[int]) -> int:
+        """How many states a level has."""
+        return len(level)
+
+    def contains(self, level: list[int], state: int) -> bool:
+        """The level has this state."""
+        return state in level
+
     def graph(self) -> Graph:
         """All states and transitions found so far."""
         return Graph(list(self.index), self.edges or [])
@@ -70,12 +78,13 @@ class PythonEngine:
             lines.append(f"    n{shared} = {code.truth(shared)}")
             code.names[shared] = f"n{shared}"
         lines += [f"    if {code.truth(node)}:", "      out.append(s)", "  return out"]
-        found: list[int] = _compile("\n".join(lines), "where")(level)
+        found: list[int] = compile_source("\n".join(lines), "where")(level)
         return found
 
 
-def _compile(source: str, name: str) -> Callable[..., Any]:
-    scope: dict[str, Any] = {}
+def compile_source(source: str, name: str, names: Mapping[str, Any] | None = None) -> Callable[..., Any]:
+    """The function `name` that the source defines; `names` are its globals."""
+    scope: dict[str, Any] = dict(names or {})
     exec(compile(source, f"<{name}>", "exec", dont_inherit=True), scope)  # noqa: S102  generated just above
     made: Callable[..., Any] = scope[name]
     return made

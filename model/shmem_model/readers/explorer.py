@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 from shmem_model.language import LanguageError, Property, Term
@@ -20,6 +21,8 @@ from shmem_model.readers.packed import Packed, PackedAction
 from shmem_model.readers.scope import Scope
 from shmem_model.readers.trace import Trace, describe
 
+SMALL, MIDDLING = 20_000, 2_000_000
+"""States up to which generated Python, then NumPy, is the best engine."""
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "unknown"
 REACHED, UNREACHABLE = "reached", "unreachable"
 
@@ -123,10 +126,36 @@ def explore(
         terms = [closed(item) for item in (*observe, *goals)]
         terms += [p.body for p in properties]
     packed = Packed(ground(scope, terms))
-    search = _Search(packed, properties, goals, deadlocks, engine, keep_graph)
-    search.run(stop_at_violation, limit)
+    for name, most in _plan(engine, keep_graph):
+        search = _Search(packed, properties, goals, deadlocks, name, keep_graph)
+        if search.run(stop_at_violation, limit, most):
+            break
     search.result.seconds = time.perf_counter() - begin - search.result.compile_seconds
     return search.result
+
+
+def _plan(engine: str, keep_graph: bool) -> list[tuple[str, int | None]]:
+    """Engines to try, each with the number of states at which the next one takes over (from the start)."""
+    if engine != "auto":
+        return [(engine, None)]
+    if keep_graph or find_spec("numba") is None:
+        return [("python", SMALL), ("numpy", None)]
+    return [("python", SMALL), ("numpy", MIDDLING), ("compiled", None)]
+
+
+def make_engine(name: str, packed: Packed, keep_graph: bool) -> Any:
+    """The engine of that name."""
+    if name == "python":
+        return PythonEngine(packed, keep_graph)
+    if name == "numpy":
+        from shmem_model.readers.engine_numpy import NumpyEngine
+
+        return NumpyEngine(packed, keep_graph)
+    if name == "compiled":
+        from shmem_model.readers.engine_compiled import CompiledEngine
+
+        return CompiledEngine(packed, keep_graph)
+    raise LanguageError(f"there is no engine {name!r}; choose auto, python, numpy or compiled")
 
 
 class _Search:
@@ -146,9 +175,7 @@ class _Search:
         self.choice, self.keep_graph = engine, keep_graph
         self.properties = [self._watch(p) for p in properties]
         self.goals = [_Watch(Finding(g.name, g.sentence, UNKNOWN), packed.states_where(g)) for g in goals]
-        if engine not in ("auto", "python"):
-            raise LanguageError(f"there is no engine {engine!r}")
-        self.engine: Any = PythonEngine(packed, keep_graph)
+        self.engine: Any = make_engine(engine, packed, keep_graph)
         self.result = Exploration(packed.ground.scope, packed, self.engine.name, _finder=_Finder(self.engine))
 
     def _watch(self, claim: Property) -> _Watch:
@@ -160,22 +187,25 @@ class _Search:
             raise LanguageError(f"property {claim.name} is of kind {claim.kind}; give it as a goal")
         return _Watch(finding, self.packed.states_where(claim) ^ 1)
 
-    def run(self, stop_at_violation: bool, limit: int | None) -> None:
-        """Level by level until nothing is new."""
+    def run(self, stop_at_violation: bool, limit: int | None, most: int | None) -> bool:
+        """Level by level until nothing is new; false if there were more than `most` states, which is for others."""
         result, stuck = self.result, self.packed.some_action() ^ 1
         level = self.engine.first
-        while len(level):
+        while self.engine.count(level):
             result.levels.append(level)
             depth = len(result.levels) - 1
             failed = self._look(self.properties, level, depth, FAILS)
             self._look(self.goals, level, depth, REACHED)
             if self.want_deadlocks:
-                result.deadlocks += sorted(int(s) for s in self.engine.where(level, stuck))
+                result.deadlocks += sorted(self.engine.where(level, stuck))
             if failed and stop_at_violation or limit is not None and self.engine.states > limit:
                 result.complete = False
                 break
+            if most is not None and self.engine.states > most:
+                return False
             level = self.engine.expand(level)
         self._finish()
+        return True
 
     def _look(self, watches: list[_Watch], level: Any, depth: int, verdict: str) -> bool:
         """Settle what happens in this level; the smallest state decides, so that every run says the same."""
@@ -184,9 +214,9 @@ class _Search:
             finding = watch.finding
             if finding.verdict == UNKNOWN:
                 found = self.engine.where(level, watch.node)
-                if len(found):
+                if found:
                     hit = True
-                    finding.verdict, finding.depth, finding.state = verdict, depth, int(min(found))
+                    finding.verdict, finding.depth, finding.state = verdict, depth, min(found)
                     if watch.steps is not None:
                         state = finding.state
                         finding.action = next(a for a, node in watch.steps if self.packed.holds(node, state))
@@ -225,8 +255,10 @@ class _Finder:
 
     def where(self, level: Any, node: int) -> list[int]:
         """The states of a level in which a node holds."""
-        return [int(state) for state in self.engine.where(level, node)]
+        found: list[int] = self.engine.where(level, node)
+        return found
 
     def contains(self, level: Any, state: int) -> bool:
         """The level has this state."""
-        return state in level
+        found: bool = self.engine.contains(level, state)
+        return found

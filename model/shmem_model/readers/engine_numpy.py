@@ -1,0 +1,197 @@
+"""The explorer's engine for middling spaces: generated NumPy code over columns of 64-bit words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shmem_model.readers.engine_python import compile_source
+from shmem_model.readers.graph import Graph, sorted_graph
+from shmem_model.readers.packed import Packed
+from shmem_model.readers.tree import Branch, decision_tree
+from shmem_model.readers.wordcode import NUMPY, WORD, WordCode
+from shmem_model.readers.wordset import Words, WordSet
+
+CHUNK = 1 << 14
+"""States that are expanded together: few enough to stay in the processor's cache."""
+
+
+class NumpyEngine:
+    """A level is a list of columns, one array of 64-bit words for each word of the state."""
+
+    name = "numpy"
+    compile_seconds = 0.0
+
+    def __init__(self, packed: Packed, keep_graph: bool = False) -> None:
+        self.packed = packed
+        self.words = max(1, -(-packed.width // WORD))
+        self.fired: NDArray[np.int64] = np.zeros(len(packed.actions), np.int64)
+        self.known = WordSet(self.words)
+        self.edges: list[tuple[Words, list[tuple[int, NDArray[Any], Words]]]] | None = [] if keep_graph else None
+        self.first = columns([packed.initial], self.words)
+        self.known.insert(self.first)
+        self._expand = successors(packed)
+
+    @property
+    def states(self) -> int:
+        """How many different states have been found."""
+        return self.known.size
+
+    def expand(self, level: Words) -> Words:
+        """The states first reached from this level."""
+        found: list[Words] = []
+        for part in chunks(level):
+            out: list[tuple[int, NDArray[Any], Words]] = []
+            self._expand(*part, out)
+            if not out:
+                continue
+            for number, _, reached in out:
+                self.fired[number] += len(reached[0])
+            if self.edges is not None:
+                self.edges.append((part, out))
+            reached = tuple(np.concatenate([target[w] for _, _, target in out]) for w in range(self.words))
+            if self.words == 1:
+                reached = (_distinct(reached[0]),)
+            new = self.known.insert(reached)
+            found.append(tuple(column[new] for column in reached))
+        if not found:
+            return tuple(column[:0] for column in level)
+        return tuple(np.concatenate([part[w] for part in found]) for w in range(self.words))
+
+    def where(self, level: Words, node: int) -> list[int]:
+        """The states of a level in which a node holds."""
+        return integers(select(self.packed, level, node))
+
+    def count(self, level: Words) -> int:
+        """How many states a level has."""
+        return len(level[0])
+
+    def contains(self, level: Words, state: int) -> bool:
+        """The level has this state."""
+        wanted = columns([state], self.words)
+        return bool(np.logical_and.reduce([column == word for column, word in zip(level, wanted, strict=True)]).any())
+
+    def graph(self) -> Graph:
+        """All states and transitions found so far."""
+        return sorted_graph(
+            self.packed.initial,
+            (
+                (integers(source), [(number, index, integers(target)) for number, index, target in out])
+                for source, out in self.edges or []
+            ),
+        )
+
+
+def _distinct(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    values = np.sort(values)
+    keep = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=keep[1:])
+    return values[keep]
+
+
+def columns(states: list[int], words: int) -> Words:
+    """Packed ints as columns."""
+    last = (1 << WORD) - 1
+    return tuple(np.array([state >> WORD * w & last for state in states], np.uint64) for w in range(words))
+
+
+def integers(level: Words) -> list[int]:
+    """Columns as packed ints."""
+    result = level[0].tolist()
+    for w, column in enumerate(level[1:], 1):
+        result = [state | high << WORD * w for state, high in zip(result, column.tolist(), strict=True)]
+    return result
+
+
+def chunks(level: Words, size: int = CHUNK) -> Iterator[Words]:
+    """A level in pieces."""
+    for start in range(0, len(level[0]), size):
+        yield tuple(column[start : start + size] for column in level)
+
+
+def spread(truth: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """All ones where it is true, zero elsewhere."""
+    return np.negative(truth.astype(np.uint64))
+
+
+def _names(code: WordCode) -> dict[str, Any]:
+    constants = {name: np.uint64(value) for value, name in code.constants.items()}
+    return {**constants, "spread": spread, "nonzero": np.flatnonzero}
+
+
+def select(packed: Packed, level: Words, node: int) -> Words:
+    """The states of a level in which a node holds, as columns."""
+    if node < 2:
+        return level if node else tuple(column[:0] for column in level)
+    code = WordCode(packed, NUMPY)
+    lines = [f"def where({_arguments(code)}):"]
+    for shared in _shared(packed, node):
+        lines.append(f"  n{shared} = {code.truth(shared)}")
+        code.names[shared] = f"n{shared}"
+    lines.append(f"  return {code.truth(node)}")
+    where = compile_source("\n".join(lines), "where", _names(code))
+    found = []
+    for part in chunks(level):
+        held = where(*part)
+        assert held.dtype == np.bool_, "a mask must be Boolean, an integer array would index"
+        found.append(tuple(column[held] for column in part))
+    return tuple(np.concatenate([part[w] for part in found]) for w in range(len(level))) if found else level
+
+
+def _shared(packed: Packed, node: int) -> list[int]:
+    from shmem_model.readers.pycode import PythonCode
+
+    return PythonCode(packed).shared([node])
+
+
+def _arguments(code: WordCode) -> str:
+    return ", ".join(f"s{w}" for w in range(code.words))
+
+
+def successors(packed: Packed) -> Callable[..., None]:
+    """A function of the columns of a level that appends (action number, sources, columns of targets) to its last
+    argument."""
+    code = WordCode(packed, NUMPY)
+    lines = [f"def expand({_arguments(code)}, out):", "  here = None"]
+    _print_branch(code, decision_tree(packed), lines, 1, "")
+    return compile_source("\n".join(lines), "expand", _names(code))
+
+
+def _print_branch(code: WordCode, branch: Branch, lines: list[str], depth: int, outer: str) -> None:
+    """The columns of the states in a branch are `s0, s1, ...`; those of the branch around it come back afterwards."""
+    pad = "  " * depth
+    words = range(code.words)
+    for action, rest in branch.leaves:
+        kept = f"k{depth}"
+        if rest == 1:
+            lines.append(f"{pad}if True:")
+            lines.append(f"{pad}  i = here")
+        else:
+            lines.append(f"{pad}m = {code.truth(rest)}")
+            lines.append(f"{pad}i = nonzero(m)")
+            lines.append(f"{pad}if len(i):")
+            lines.append(f"{pad}  {kept} = {_tuple('s', words)}")
+            lines += [f"{pad}  s{w} = s{w}[i]" for w in words]
+            lines.append(f"{pad}  i = i if here is None else here[i]")
+        first, successor = code.successor(action)
+        lines += [f"{pad}  {line}" for line in first]
+        new = ", ".join(text if text != f"s{w}" else f"s{w}" for w, text in enumerate(successor))
+        lines.append(f"{pad}  out.append(({action.number}, i, ({new},)))")
+        if rest != 1:
+            lines.append(f"{pad}  {_tuple('s', words)} = {kept}")
+    for inner in branch.branches:
+        tests = code.dialect.conj.join(f"{code.truth(code.packed.bits.conj(inner.tests))}" for _ in (0,))
+        lines.append(f"{pad}i = nonzero({tests})")
+        lines.append(f"{pad}if len(i):")
+        lines.append(f"{pad}  o{depth} = here, {_tuple('s', words)}")
+        lines += [f"{pad}  s{w} = s{w}[i]" for w in words]
+        lines.append(f"{pad}  here = i if here is None else here[i]")
+        _print_branch(code, inner, lines, depth + 1, f"o{depth}")
+        lines.append(f"{pad}  here, {_tuple('s', words)} = o{depth}")
+
+
+def _tuple(name: str, words: range) -> str:
+    return "(" + ", ".join(f"{name}{w}" for w in words) + ",)"
