@@ -1,0 +1,88 @@
+"""The steps of a scope for the bounded search: ground actions over cells, as the finite reader sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from shmem_model.language import Action, Function, LanguageError, Term
+from shmem_model.readers.scope import Scope, look_up
+from shmem_proofs.finite_reader import Cell, Cells, FiniteReader, Value
+
+
+@dataclass(frozen=True)
+class GroundAction:
+    """An action with its arguments: when it can be taken, and the cells that it can change."""
+
+    action: Action
+    arguments: tuple[int, ...]
+    guard: Value
+    changes: Mapping[Cell, Value]
+
+    @property
+    def env(self) -> dict[Term, Value]:
+        """The parameters with their values."""
+        return dict(zip(self.action.parameters, self.arguments, strict=True))
+
+    @property
+    def call(self) -> str:
+        """As text."""
+        return f"{self.action.name}{self.arguments}"
+
+
+class Grounded:
+    """A scope as ground actions over cells; a cell that no possible step can change is known."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.reader = FiniteReader(scope)
+        self.start = {cell: self._start(*cell) for cell in self._all_cells()}
+        self.cells: dict[Cell, Value] = dict(self.start)
+        self.symbols: dict[Cell, Any] = {}
+        self.actions: list[GroundAction] = []
+        self._settle()
+
+    def _all_cells(self) -> list[Cell]:
+        return [(f, place) for f in self.scope.machine.state for place in self.scope.places(f)]
+
+    def _start(self, function: Function, place: tuple[int, ...]) -> int:
+        if function in self.scope.start:
+            return look_up(self.scope.start[function], place)
+        env: dict[Term, Value] = dict(zip(function.formals, place, strict=True))
+        value = self.reader.value(self.scope.machine.initial[function], env, {})
+        if not isinstance(value, int):
+            raise LanguageError(f"the initial value of {function.name} depends on the state")
+        return value
+
+    def _settle(self) -> None:
+        """Read all actions; what they can change becomes a symbol; again, until nothing new can change."""
+        while True:
+            self.actions = [one for action in self.scope.machine.actions.values() for one in self._ground(action)]
+            changed = [cell for one in self.actions for cell in one.changes if cell not in self.symbols]
+            if not changed:
+                return
+            for function, place in dict.fromkeys(changed):
+                symbol = self.reader.symbol(f"{function.name}{place}", function.result)
+                self.cells[function, place] = self.symbols[function, place] = symbol
+
+    def _ground(self, action: Action) -> Iterable[GroundAction]:
+        for arguments in product(*(range(self.scope.size(p.sort)) for p in action.parameters)):
+            env: dict[Term, Value] = dict(zip(action.parameters, arguments, strict=True))
+            guard = self.reader.conj(self.reader.value(c.holds, env, self.cells) for c in action.conditions)
+            if not (isinstance(guard, int) and guard == 0):
+                yield GroundAction(action, arguments, guard, dict(self._changes(action, env)))
+
+    def _changes(self, action: Action, env: dict[Term, Value]) -> Iterable[tuple[Cell, Value]]:
+        for function, update in action.updates.items():
+            for place in self.scope.places(function):
+                here = env | dict(zip(function.formals, place, strict=True))
+                new, old = self.reader.value(update.body, here, self.cells), self.cells[function, place]
+                same = new == old if isinstance(new, int) and isinstance(old, int) else new is old
+                if not same:
+                    yield (function, place), new
+
+    def after(self, one: GroundAction) -> Cells:
+        """The cells after the ground action."""
+        return {**self.cells, **one.changes}
