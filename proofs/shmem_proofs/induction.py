@@ -158,4 +158,4 @@ class Prover:
 
 def _statistic(solver: Any, key: str) -> int:
     statistics = solver.statistics()
-    return int(statistics.get_key_value(key)) if key in statistics.keys() else 0  # noqa: SIM118
+    return int(statistics.get_key_value(key)) if key in statistics.keys() else 0

@@ -61,9 +61,7 @@ def prove(theorem: Theorem, machine: Machine = MACHINE, part: tuple[int, int] = 
     proof = Proof(theorem.id)
     index, count = part
     mine = obligations_of(theorem, machine)[index::count]
-    checker: Prover | TwoRuns = (
-        TwoRuns(machine, theorem.claims) if theorem.method == TWO_RUNS else Prover(machine)
-    )
+    checker: Prover | TwoRuns = TwoRuns(machine, theorem.claims) if theorem.method == TWO_RUNS else Prover(machine)
     for obligation in mine:
         verdict = checker.check(obligation)
         proof.obligations += 1
@@ -156,5 +154,4 @@ __all__ = [
     "show_red_twin",
     "show_witness",
     "unclaimed",
-
 ]

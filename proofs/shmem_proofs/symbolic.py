@@ -24,7 +24,7 @@ class Universe:
 
     def __init__(self, machine: Machine, suffix: str = "", share: Universe | None = None) -> None:
         self.machine = machine
-        self.context = share.context if share else z3.Context()
+        self.context: Any = share.context if share else z3.Context()
         self.sorts: dict[Sort, Any] = dict(share.sorts) if share else {BOOL: z3.BoolSort(self.context)}
         for sort in machine.sorts:
             self.sorts.setdefault(sort, z3.DeclareSort(sort.name, self.context))
@@ -61,7 +61,7 @@ class Universe:
             update = action.updates.get(function)
             if update is None:
                 return before(function, arguments)
-            inner = {**env, **dict(zip(function.formals, arguments, strict=True))}
+            inner: dict[Term, Any] = {**env, **dict(zip(function.formals, arguments, strict=True))}
             return self.term(update.body, inner, before)
 
         return read
@@ -71,7 +71,7 @@ class Universe:
         found = env.get(term)
         if found is not None:
             return found
-        inner = lambda part: self.term(part, env, now, then)  # noqa: E731
+        inner = lambda part: self.term(part, env, now, then)
         match term:
             case t.Truth():
                 return z3.BoolVal(term.value, self.context)

@@ -50,7 +50,7 @@ class TwoRuns:
         """Ask Z3."""
         if obligation.action == START:
             claim = self.relation[obligation.claim]
-            initially = self.one._initially  # noqa: SLF001  (same package)
+            initially = self.one._initially
             goal = self.first.term(claim.body, self._free(claim), initially, self._initially_other)
             return self.one.solve([*self.one.axioms, z3.Not(goal)])
         if self.settled_by_frame(obligation):
@@ -66,7 +66,9 @@ class TwoRuns:
             return False
         return not (t.functions_of(claim.body) & set(self.machine.actions[obligation.action].updates))
 
-    def _negated(self, obligation: Obligation, action: Action, left: dict[Term, Any], right: dict[Term, Any]) -> list[Any]:
+    def _negated(
+        self, obligation: Obligation, action: Action, left: dict[Term, Any], right: dict[Term, Any]
+    ) -> list[Any]:
         here = self.first.term(action.guard, left, self.first.now)
         there = self.first.term(action.guard, right, self.second.now)
         if obligation.claim == ENABLED:
@@ -96,7 +98,9 @@ class TwoRuns:
             self.first.term(claim.closed, {}, universe.now) for claim in kept for universe in (self.first, self.second)
         ]
         related = [
-            self.first.term(t.close(t.Forall, claim.variables, claim.body), self.observer, self.first.now, self.second.now)
+            self.first.term(
+                t.close(t.Forall, claim.variables, claim.body), self.observer, self.first.now, self.second.now
+            )
             for claim in self.relation.values()
         ]
         return [*self.one.axioms, *runs, *related]
@@ -112,7 +116,7 @@ class TwoRuns:
 
     def _arguments(self, action: Action) -> tuple[dict[Term, Any], dict[Term, Any], list[Any]]:
         """The arguments in both runs, and which values may differ."""
-        left = {p: self.first.constant(f"p_{p.name}", p.sort) for p in action.parameters}
+        left: dict[Term, Any] = {p: self.first.constant(f"p_{p.name}", p.sort) for p in action.parameters}
         right = dict(left)
         for parameter in action.parameters:
             if parameter.sort is m.Value:

@@ -13,7 +13,7 @@ Terms are interned: building the same term twice gives the same object, which ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar, Self
 
 
 class LanguageError(TypeError):
@@ -24,12 +24,12 @@ class _Interned:
     """Objects of equal fields are one object, also after pickling."""
 
     __slots__ = ("__weakref__", "fields")
-    _table: dict[tuple[Any, ...], Any] = {}
+    _table: ClassVar[dict[tuple[Any, ...], Any]] = {}
     fields: tuple[Any, ...]
 
-    def __new__(cls, *fields: Any) -> Any:
+    def __new__(cls, *fields: Any) -> Self:
         key = (cls, *fields)
-        found = _Interned._table.get(key)
+        found: Self | None = _Interned._table.get(key)
         if found is None:
             found = object.__new__(cls)
             found.fields = fields
@@ -339,11 +339,32 @@ class Function(_Interned):
     __slots__ = ()
     LAYERS = ("platform", "hardware", "software", "ghost")
 
-    name = property(lambda self: str(self.fields[0]))
-    arguments = property(lambda self: self.fields[1])
-    result = property(lambda self: self.fields[2])
-    layer = property(lambda self: str(self.fields[3]))
-    sentence = property(lambda self: str(self.fields[4]))
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return str(self.fields[0])
+
+    @property
+    def arguments(self) -> tuple[Sort, ...]:
+        """The sorts of its arguments."""
+        sorts: tuple[Sort, ...] = self.fields[1]
+        return sorts
+
+    @property
+    def result(self) -> Sort:
+        """The sort of its values."""
+        sort: Sort = self.fields[2]
+        return sort
+
+    @property
+    def layer(self) -> str:
+        """The layer that it belongs to."""
+        return str(self.fields[3])
+
+    @property
+    def sentence(self) -> str:
+        """What it means."""
+        return str(self.fields[4])
 
     def _check(self) -> None:
         if self.layer not in self.LAYERS:
@@ -355,7 +376,8 @@ class Function(_Interned):
         return tuple(Formal(f"x{i}", sort, i) for i, sort in enumerate(self.arguments))
 
     def __call__(self, *arguments: Term) -> Term:
-        return Apply(self, *arguments)
+        applied: Term = Apply(self, *arguments)
+        return applied
 
     def __repr__(self) -> str:
         return self.name
@@ -428,7 +450,7 @@ def _quantify(kind: type[_Quantified], spec: tuple[Any, ...]) -> Term:
     holes = [Parameter(f"<{len(_open)}:{name}>", sort) for name, sort in zip(names, sorts, strict=True)]
     _open.extend(names)
     try:
-        body = make(*holes)
+        body: Term = make(*holes)
     finally:
         del _open[len(_open) - len(names) :]
     for name, hole in reversed(list(zip(names, holes, strict=True))):

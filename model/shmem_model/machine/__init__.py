@@ -5,7 +5,7 @@ fence), `custody` (who may touch a word), then `notifications`, `barriers`, `ato
 `allocation`, `compaction`, `death`; the claims are in `claims_*`.  Nothing here knows sizes, solvers or programs.
 """
 
-from shmem_model.language import FALSE, TRUE, Machine
+from shmem_model.language import BOOL, FALSE, TRUE, Machine
 from shmem_model.machine import (
     allocation,
     atomics,
@@ -27,7 +27,7 @@ from shmem_model.machine.platform import AXIOMS, PROFILES, Profile
 _FILES = (caches, translation, notifications, barriers, atomics, copies, allocation, compaction, death)
 _ACTIONS = [action for file in _FILES for action in file.ACTIONS]
 _INITIAL = {
-    function: FALSE if function.result is vocabulary.BOOL else vocabulary.zero()
+    function: FALSE if function.result is BOOL else vocabulary.zero()
     for function in vocabulary.FUNCTIONS
     if function.layer != "platform"
 } | {vocabulary.available: TRUE, vocabulary.intact: TRUE}

@@ -43,9 +43,7 @@ def arrive(a: Term, g: Term, e: Term) -> Iterator[Part]:
     first = ~m.collecting(g, e)
     missing = exists(Agent, lambda c: m.member(g, c) & c.differs(a) & (first | ~m.arrived(g, e, c)))
     yield becomes(m.collecting, g, e, to=missing)
-    yield becomes(
-        m.arrived, EACH, e, EACH, to=lambda h, k, c: (h.same(g) & c.same(a)) | (~first & m.arrived(h, e, c))
-    )
+    yield becomes(m.arrived, EACH, e, EACH, to=lambda h, k, c: (h.same(g) & c.same(a)) | (~first & m.arrived(h, e, c)))
     yield becomes(m.left, EACH, e, EACH, to=FALSE, where=lambda *_: first)
     yield from custody.on_arrive(a, e, first)
 
@@ -79,7 +77,7 @@ def gb_ack(a: Term, g: Term, r: Term, c: Term, b: Term, f: Term) -> Iterator[Par
     yield waits("asked", m.gb_open(a, g, r) & m.part_of(b, r) & m.at(b, f))
     yield waits("a living member", m.member(g, c) & ~m.dead(c))
     yield waits("not acknowledged yet", ~m.gb_acked(a, c, b))
-    heard = lambda k: k.same(c) | (m.multicast() & m.member(g, k) & ~m.dead(k))  # noqa: E731
+    heard = lambda k: k.same(c) | (m.multicast() & m.member(g, k) & ~m.dead(k))
     yield becomes(m.gb_acked, a, EACH, b, to=TRUE, where=lambda x, k, y: heard(k))
     yield becomes(m.valid, EACH, f, to=FALSE, where=lambda k, y: heard(k) & ~some_dirty(k, f))
 
@@ -87,7 +85,7 @@ def gb_ack(a: Term, g: Term, r: Term, c: Term, b: Term, f: Term) -> Iterator[Par
 @action("software", a=Agent, g=Team, r=Region)
 def gb_end(a: Term, g: Term, r: Term) -> Iterator[Part]:
     """The writer goes on when every member has acknowledged every line, or is told who died before that."""
-    answered = lambda c, b: (m.member(g, c) & m.part_of(b, r)).implies(m.gb_acked(a, c, b))  # noqa: E731
+    answered = lambda c, b: (m.member(g, c) & m.part_of(b, r)).implies(m.gb_acked(a, c, b))
     yield runs(a)
     yield refused("InvalidArgument", m.gb_open(a, g, r))
     yield refused("PeerLost", forall(Agent, Block, lambda c, b: m.dead(c).implies(answered(c, b))))

@@ -42,7 +42,14 @@ def _dirty_not_posted(a: Term, f: Term) -> Term:
 def _post_dirty(a: Term, f: Term, where: Term) -> Iterator[Part]:
     """Dirty words of the line set out for memory."""
     yield becomes(m.posted, a, f, EACH, to=TRUE, where=lambda c, y, p: where & m.dirty(a, f, p))
-    yield becomes(m.posted_data, a, f, EACH, to=lambda c, y, p: m.data(a, f, p), where=lambda c, y, p: where & m.dirty(a, f, p))
+    yield becomes(
+        m.posted_data,
+        a,
+        f,
+        EACH,
+        to=lambda c, y, p: m.data(a, f, p),
+        where=lambda c, y, p: where & m.dirty(a, f, p),
+    )
 
 
 @action("hardware", a=Agent, b=Block, f=Frame)
@@ -80,7 +87,7 @@ def _present(a: Term, f: Term) -> Term:
 
 @action("software", a=Agent, r=Region, b=Block, f=Frame, w=Word)
 def read(a: Term, r: Term, b: Term, f: Term, w: Term) -> Iterator[Part]:
-    """The agent loads a word: from its cache, or (H14) from its own write buffer or memory."""
+    """The agent loads one word (H10): from its cache, or (H14) from its own write buffer or memory."""
     yield from access(a, r, b, f, writing=FALSE)
     yield waits("line is present", _present(a, f))
     straight = ite(m.posted(a, f, w), m.posted_data(a, f, w), m.memory(f, w))
@@ -90,7 +97,7 @@ def read(a: Term, r: Term, b: Term, f: Term, w: Term) -> Iterator[Part]:
 
 @action("software", a=Agent, r=Region, b=Block, f=Frame, w=Word, v=Value)
 def write(a: Term, r: Term, b: Term, f: Term, w: Term, v: Term) -> Iterator[Part]:
-    """The agent stores a word: into its cache, where the whole line turns dirty (H3), or into its buffer (H14)."""
+    """The agent stores one word (H10): into its cache, where the whole line turns dirty (H3), or its buffer (H14)."""
     yield from access(a, r, b, f, writing=TRUE)
     yield waits("line is present", _present(a, f))
     turned = custody.touched_by(a, b, w)
@@ -133,4 +140,3 @@ def fence(a: Term) -> Iterator[Part]:
 
 
 ACTIONS = (fill, evict, drain, read, write, flush, invalidate, fence)
-

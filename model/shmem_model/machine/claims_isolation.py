@@ -182,17 +182,13 @@ def only_live_lines_are_frozen(b: Term) -> Term:
 
 
 @invariant(e=Agent, b=Block, w=Word, c=Block, p=Word, a=Agent, r=Region)
-def copies_read_only_what_is_permitted(
-    e: Term, b: Term, w: Term, c: Term, p: Term, a: Term, r: Term
-) -> Term:
+def copies_read_only_what_is_permitted(e: Term, b: Term, w: Term, c: Term, p: Term, a: Term, r: Term) -> Term:
     """An engine reads only what the agent it serves may read."""
     return (m.copying(e, b, w, c, p) & m.serves(e, a) & m.part_of(b, r)).implies(m.may_read(a, r))
 
 
 @invariant(e=Agent, b=Block, w=Word, c=Block, p=Word, a=Agent, r=Region)
-def copies_write_only_what_is_permitted(
-    e: Term, b: Term, w: Term, c: Term, p: Term, a: Term, r: Term
-) -> Term:
+def copies_write_only_what_is_permitted(e: Term, b: Term, w: Term, c: Term, p: Term, a: Term, r: Term) -> Term:
     """An engine writes only what the agent it serves may write."""
     return (m.copying(e, b, w, c, p) & m.serves(e, a) & m.part_of(c, r)).implies(m.may_write(a, r))
 

@@ -8,7 +8,7 @@ both runs by construction, and are covert channels that this theorem does not sp
 
 from __future__ import annotations
 
-from shmem_model.language import BOOL, Parameter, Property, Term, after, exists
+from shmem_model.language import BOOL, Function, Parameter, Property, Term, after, exists
 from shmem_model.language.machines import pair
 from shmem_model.machine import vocabulary as m
 from shmem_model.machine.vocabulary import Agent, Block, Frame, Region, Word
@@ -32,7 +32,7 @@ def alike(term: Term) -> Term:
     return after(term).same(term)
 
 
-def _same_relation(function: m.Function) -> Property:
+def _same_relation(function: Function) -> Property:
     variables = tuple(Parameter(f"x{i}", sort) for i, sort in enumerate(function.arguments))
     sentence = f"Both runs agree on `{function.name}`: {function.sentence}."
     return Property(f"both_agree_on_{function.name}", sentence, variables, alike(function(*variables)), "pair")

@@ -137,36 +137,28 @@ def landing_words_are_unknown_to_others(e: Term, c: Term, b: Term, w: Term) -> T
 
 
 @invariant(e=Agent, t=Token, k=Epoch, y=Block, q=Word, b=Block, w=Word)
-def landing_words_are_in_no_message(
-    e: Term, t: Term, k: Term, y: Term, q: Term, b: Term, w: Term
-) -> Term:
+def landing_words_are_in_no_message(e: Term, t: Term, k: Term, y: Term, q: Term, b: Term, w: Term) -> Term:
     """No notification, barrier or atomic calls a word published on which a copy is to land."""
     silent = ~m.token_pub(t, b, w) & ~m.epoch_pub(k, b, w) & ~m.word_pub(y, q, b, w)
     return (m.intact() & m.landing(e, b, w)).implies(silent)
 
 
 @invariant(e=Agent, b=Block, w=Word, c=Block, p=Word, f=Frame)
-def copies_find_their_source_in_memory(
-    e: Term, b: Term, w: Term, c: Term, p: Term, f: Term
-) -> Term:
+def copies_find_their_source_in_memory(e: Term, b: Term, w: Term, c: Term, p: Term, f: Term) -> Term:
     """While a copy is under way, memory holds the last write of its source."""
     read = m.intact() & m.copying(e, b, w, c, p) & m.at(b, f)
     return read.implies(m.memory(f, w).same(m.last(b, w)))
 
 
 @invariant(e=Agent, b=Block, w=Word, c=Block, p=Word, f=Frame, a=Agent)
-def copies_find_their_source_at_rest(
-    e: Term, b: Term, w: Term, c: Term, p: Term, f: Term, a: Term
-) -> Term:
+def copies_find_their_source_at_rest(e: Term, b: Term, w: Term, c: Term, p: Term, f: Term, a: Term) -> Term:
     """While a copy is under way, nobody holds a newer word of its source and no copy is to land there."""
     read = m.intact() & m.copying(e, b, w, c, p) & m.at(b, f)
     return read.implies(~unpublished(a, f, w) & ~m.landing(a, b, w))
 
 
 @invariant(e=Agent, b=Block, w=Word, c=Block, p=Word, d=Agent, y=Block, q=Word)
-def one_copy_lands_on_a_word(
-    e: Term, b: Term, w: Term, c: Term, p: Term, d: Term, y: Term, q: Term
-) -> Term:
+def one_copy_lands_on_a_word(e: Term, b: Term, w: Term, c: Term, p: Term, d: Term, y: Term, q: Term) -> Term:
     """Two copies never land on one word."""
     both = m.intact() & m.copying(e, b, w, c, p) & m.copying(d, y, q, c, p)
     return both.implies(e.same(d) & b.same(y) & w.same(q))
@@ -189,7 +181,7 @@ def no_message_says_a_copy_has_read(
 
 @step("read", "atomic_add", "atomic_swap", "compare_swap")
 def a_read_returns_the_last_write() -> Term:
-    """Every read (and atomic) returns the last write, as long as it breaks no custody rule and none was broken before."""
+    """Every read (and atomic) returns the last write, as long as no custody rule is or was broken."""
     b, w = Parameter("b", Block), Parameter("w", Word)
     return after(m.intact()).implies(Parameter("answer", Value).same(m.last(b, w)))
 

@@ -111,9 +111,7 @@ def on_invalidate(a: Term, b: Term) -> Iterator[Update]:
 
 def on_send(a: Term, t: Term, first: Term) -> Iterator[Update]:
     """A notification carries what its senders know."""
-    yield becomes(
-        m.token_pub, t, EACH, EACH, to=lambda k, x, p: (~first & m.token_pub(t, x, p)) | m.pub(a, x, p)
-    )
+    yield becomes(m.token_pub, t, EACH, EACH, to=lambda k, x, p: (~first & m.token_pub(t, x, p)) | m.pub(a, x, p))
     yield becomes(
         m.token_over,
         t,
@@ -240,5 +238,12 @@ def on_free(b: Term) -> Iterator[Update]:
     yield becomes(m.over, EACH, EACH, b, EACH, to=FALSE)
     yield becomes(m.word_pub, EACH, EACH, EACH, EACH, to=FALSE, where=lambda y, q, x, p: gone(y, q) | gone(x, p))
     yield becomes(
-        m.word_over, EACH, EACH, EACH, EACH, EACH, to=FALSE, where=lambda y, q, r, x, p: gone(y, q) | gone(x, p)
+        m.word_over,
+        EACH,
+        EACH,
+        EACH,
+        EACH,
+        EACH,
+        to=FALSE,
+        where=lambda y, q, r, x, p: gone(y, q) | gone(x, p),
     )

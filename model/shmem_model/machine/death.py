@@ -1,4 +1,4 @@
-"""Death: an agent stops at any step; what it leaves behind is lost or arrives late until the driver has reclaimed it."""
+"""Death: an agent stops at any step; what it leaves is lost or arrives late until the driver has reclaimed it."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def reclaim(a: Term, b: Term, f: Term) -> Iterator[Part]:
     yield waits("lives there", m.at(b, f))
     yield waits("nothing is left", ~m.valid(a, f) & nothing_posted(a, f) & forall(Frame, lambda y: ~m.tlb(a, b, y)))
     yield waits("its copies have ended", ~copies_touch(b, busy=a))
-    mine = lambda w: exists(Agent, lambda c: _its(a, c) & m.cur(c, b, w))  # noqa: E731
-    orphan = lambda w: mine(w) & forall(Agent, lambda c: m.cur(c, b, w).implies(_its(a, c)))  # noqa: E731
+    mine = lambda w: exists(Agent, lambda c: _its(a, c) & m.cur(c, b, w))
+    orphan = lambda w: mine(w) & forall(Agent, lambda c: m.cur(c, b, w).implies(_its(a, c)))
     yield becomes(m.mapped, a, b, to=FALSE)
     yield becomes(m.mapped_writable, a, b, to=FALSE)
     yield becomes(m.last, b, EACH, to=lambda x, p: m.memory(f, p), where=lambda x, p: orphan(p))

@@ -8,7 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shmem_model.language import BOOL, FALSE, TRUE, Returns, Term, action, becomes, exists, forall, ite, refused, waits
+from shmem_model.language import (
+    BOOL,
+    FALSE,
+    TRUE,
+    Returns,
+    Term,
+    action,
+    becomes,
+    exists,
+    forall,
+    ite,
+    refused,
+    waits,
+)
 from shmem_model.language.actions import Part
 from shmem_model.machine import custody
 from shmem_model.machine import vocabulary as m
@@ -22,7 +35,7 @@ def _holds_some(s: Term) -> Term:
 
 def someone_can_send(a: Term, s: Term) -> Term:
     """Somebody else who may send to the slot is alive (or nobody else ever could)."""
-    others = lambda c: m.may_send(c, s) & c.differs(a)  # noqa: E731
+    others = lambda c: m.may_send(c, s) & c.differs(a)
     return exists(Agent, lambda c: others(c) & ~m.dead(c)) | forall(Agent, lambda c: ~others(c))
 
 

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shmem_model.language import BOOL, EACH, FALSE, TRUE, Term, action, becomes, exists, faults, refused, waits
+from shmem_model.language import (
+    BOOL,
+    EACH,
+    FALSE,
+    TRUE,
+    Term,
+    action,
+    becomes,
+    exists,
+    faults,
+    refused,
+    waits,
+)
 from shmem_model.language.actions import Condition, Part
 from shmem_model.machine import vocabulary as m
 from shmem_model.machine.vocabulary import Agent, Block, Frame, Region, Word
@@ -35,7 +47,7 @@ def access(a: Term, r: Term, b: Term, f: Term, writing: Term) -> Iterator[Condit
 def copies_touch(b: Term, busy: Term | None = None) -> Term:
     """A copy engine (of the agent `busy`, if given) still reads or writes the line."""
 
-    mine = lambda e: TRUE if busy is None else m.serves(e, busy)  # noqa: E731
+    mine = lambda e: TRUE if busy is None else m.serves(e, busy)
     reads = exists(Agent, Word, Block, Word, lambda e, w, y, p: mine(e) & m.copying(e, b, w, y, p))
     return reads | exists(Agent, Word, lambda e, p: mine(e) & m.landing(e, b, p))
 
@@ -52,7 +64,7 @@ def map_(a: Term, r: Term, b: Term, writable: Term) -> Iterator[Part]:
 
 @action("software", a=Agent, c=Agent, r=Region, b=Block)
 def unmap(a: Term, c: Term, r: Term, b: Term) -> Iterator[Part]:
-    """The agent removes a mapping of c (its own, or anybody's where it may write); c's translation cache keeps it (H7)."""
+    """The agent removes a mapping of c (its own, or any where it may write); c's translation cache keeps it (H7)."""
     yield runs(a)
     yield handle(b, r)
     yield refused("InvalidArgument", m.mapped(c, b))

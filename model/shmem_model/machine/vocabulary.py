@@ -9,6 +9,8 @@ A *token* is one pending notification, an *epoch* one use of a barrier; both are
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from shmem_model.language import BOOL, Function, Sort
 
 Agent = Sort("Agent")
@@ -24,9 +26,14 @@ Epoch = Sort("Epoch")
 SORTS = (Agent, Region, Block, Frame, Word, Value, Slot, Token, Team, Epoch)
 
 
-def _makers(layer: str):  # type: ignore[no-untyped-def]
+class _Make(Protocol):
+    def __call__(self, name: str, arguments: tuple[Sort, ...], sentence: str, result: Sort = BOOL) -> Function: ...
+
+
+def _makers(layer: str) -> _Make:
     def make(name: str, arguments: tuple[Sort, ...], sentence: str, result: Sort = BOOL) -> Function:
-        return Function(name, arguments, result, layer, sentence)
+        function: Function = Function(name, arguments, result, layer, sentence)
+        return function
 
     return make
 
@@ -75,7 +82,9 @@ arrived = _software("arrived", (Team, Epoch, Agent), "the member has arrived")
 left = _software("left", (Team, Epoch, Agent), "the member has left again")
 gb_open = _software("gb_open", (Agent, Team, Region), "the writer's global barrier over the region is under way")
 gb_acked = _software("gb_acked", (Agent, Agent, Block), "the member's engine has dropped its clean line for the writer")
-copying = _software("copying", (Agent, Block, Word, Block, Word), "the engine has still to copy the first word to the second")
+copying = _software(
+    "copying", (Agent, Block, Word, Block, Word), "the engine has still to copy the first word to the second"
+)
 landing = _software("landing", (Agent, Block, Word), "a copy of the engine has still to land on the word")
 dead = _software("dead", (Agent,), "the agent has died (H11)")
 
@@ -87,14 +96,22 @@ unfl = _ghost("unfl", (Agent, Block, Word), "the agent wrote the word and has no
 readby = _ghost("readby", (Agent, Block, Word), "the agent has read the word since the last write")
 over = _ghost("over", (Agent, Agent, Block, Word), "the first agent knows that the second one's reads are finished")
 token_pub = _ghost("token_pub", (Token, Block, Word), "the notification says that the last write is in memory")
-token_over = _ghost("token_over", (Token, Agent, Block, Word), "the notification says that the agent's reads are finished")
+token_over = _ghost(
+    "token_over", (Token, Agent, Block, Word), "the notification says that the agent's reads are finished"
+)
 sender = _ghost("sender", (Token, Agent), "the agent has sent (or added to) the notification")
 epoch_pub = _ghost("epoch_pub", (Epoch, Block, Word), "those who arrived know that the last write is in memory")
-epoch_over = _ghost("epoch_over", (Epoch, Agent, Block, Word), "those who arrived know that the agent's reads are finished")
+epoch_over = _ghost(
+    "epoch_over", (Epoch, Agent, Block, Word), "those who arrived know that the agent's reads are finished"
+)
 brought = _ghost("brought", (Epoch, Agent, Block, Word), "the member brought that knowledge to the barrier")
 atomic = _ghost("atomic", (Block, Word), "the last write was an atomic, so it is in memory")
 word_pub = _ghost("word_pub", (Block, Word, Block, Word), "what atomics on the first word say of the second: published")
-word_over = _ghost("word_over", (Block, Word, Agent, Block, Word), "what atomics on the word say: the agent's reads are finished")
+word_over = _ghost(
+    "word_over",
+    (Block, Word, Agent, Block, Word),
+    "what atomics on the word say: the agent's reads are finished",
+)
 intact = _ghost("intact", (), "no custody rule has been broken so far")
 
 FUNCTIONS = tuple(value for value in list(globals().values()) if isinstance(value, Function))

@@ -12,12 +12,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from shmem_model.language import FALSE, Action, Condition, LanguageError, Machine, Parameter, Term, Update, conj
+from shmem_model.language import (
+    FALSE,
+    Action,
+    Condition,
+    LanguageError,
+    Machine,
+    Parameter,
+    Term,
+    Update,
+    conj,
+)
 from shmem_model.language import terms as t
 from shmem_model.language.actions import WAITS
 from shmem_model.machine import vocabulary as m
 
-NOT_IN_VIEW = ("unmap", "shootdown", "freeze", "migrate", "unfreeze", "reclaim", "lose", "scrub", "free", "die")
+NOT_IN_VIEW = (
+    "unmap",
+    "shootdown",
+    "freeze",
+    "migrate",
+    "unfreeze",
+    "reclaim",
+    "lose",
+    "scrub",
+    "free",
+    "die",
+)
 """Actions after which custody depends on what hardware holds; programs that use them are explored in full."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from shmem_model.language import Function, LanguageError, Machine
+from shmem_model.language import Function, LanguageError, Machine, Sort
 from shmem_model.machine import MACHINE, Profile
 from shmem_model.machine import vocabulary as m
 from shmem_model.readers.scope import Scope, Table
@@ -68,7 +68,7 @@ class Setting:
         software = ["host", *(f"dev{i}" for i in range(self.agents - self.engines - 1))]
         return (*software, *(f"engine{i}" for i in range(self.engines)))
 
-    def _sizes(self) -> dict[object, int]:
+    def _sizes(self) -> dict[Sort, int]:
         return {
             m.Agent: self.agents,
             m.Region: self.regions,

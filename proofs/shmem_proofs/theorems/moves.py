@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shmem_model.language import EACH, TRUE, Parameter, Term, becomes, exists, state
+from shmem_model.language import EACH, TRUE, Term, becomes, exists, state
 from shmem_model.machine import MACHINE, claims_moves
 from shmem_model.machine import vocabulary as m
 from shmem_model.machine.vocabulary import Agent, Block, Frame, Slot, Word
@@ -24,7 +24,9 @@ MORTAL = Setting(
         *("read", "write", "flush", "fence", "send", "wait", "invalidate"),
     ),
 )
-WAITING = Setting(lines=(), mapped=False, actions=("send", "wait", "die", "arrive", "leave"), agents=3, teams=((0, 1, 2),))
+WAITING = Setting(
+    lines=(), mapped=False, actions=("send", "wait", "die", "arrive", "leave"), agents=3, teams=((0, 1, 2),)
+)
 
 _MOVES = ("moving_", "nothing_can_reach_a_line", "nobody_accesses_a_frozen")
 _BY_MOVE = tuple(claim for claim in claims_moves.CLAIMS if claim.name.startswith(_MOVES))

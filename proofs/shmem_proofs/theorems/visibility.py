@@ -23,7 +23,18 @@ COPY = Setting(
     frames=2,
     lines=(0, 0),
     translated=True,
-    actions=("fill", "drain", "read", "write", "flush", "fence", "invalidate", "copy_start", "copy_step", "copy_wait"),
+    actions=(
+        "fill",
+        "drain",
+        "read",
+        "write",
+        "flush",
+        "fence",
+        "invalidate",
+        "copy_start",
+        "copy_step",
+        "copy_wait",
+    ),
 )
 
 
@@ -68,9 +79,7 @@ def _uses(action: str) -> dict[str, Parameter]:
 _fence, _write = _uses("fence"), _uses("write")
 _FENCE_TRUSTS_ALL = becomes(m.pub, _fence["a"], EACH, EACH, to=TRUE, where=lambda c, x, p: m.cur(c, x, p))
 _WORD_ONLY = tuple(
-    custody.on_write(
-        _write["a"], _write["b"], _write["w"], _write["v"], gone=custody.only(_write["b"], _write["w"])
-    )
+    custody.on_write(_write["a"], _write["b"], _write["w"], _write["v"], gone=custody.only(_write["b"], _write["w"]))
 )
 
 VISIBILITY = Theorem(
@@ -159,8 +168,9 @@ VISIBILITY = Theorem(
 NECESSITY = Theorem(
     "T2",
     "necessity",
-    "In the hand-over write, flush, fence, send / wait, invalidate, read every step is needed: without flush, fence, "
-    "wait or invalidate, or with two neighbours on one side swapped, a stale read can happen; without send, a deadlock.",
+    "In the hand-over write, flush, fence, send / wait, invalidate, read every step is needed: without flush, "
+    "fence, wait or invalidate, or with two neighbours on one side swapped, a stale read can happen; without send, a "
+    "deadlock.",
     LITMUS,
     litmus=("hand-over/*",),
 )
