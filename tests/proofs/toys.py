@@ -109,10 +109,11 @@ LOCK = Machine(
 NO_WAITING = replace(LOCK.changed(without_condition(take, "free")), name="lock that is taken while held")
 
 
-def lock_scope(machine=LOCK, agents=3, colours=2, **more):
+def lock_scope(machine=LOCK, agents=3, colours=2, start=None):
     """The lock with so many agents; the last one is barred."""
     platform = {barred: lambda a: a == agents - 1}
-    return Scope(machine.name, machine, {Agent: agents, Colour: colours}, platform, {paint: 0}, **more)
+    sizes = {Agent: agents, Colour: colours}
+    return Scope(machine.name, machine, sizes, platform, {paint: 0} | (start or {}))
 
 
 # The action's own parameter and the claim's variable have one name here, and mean different agents.
