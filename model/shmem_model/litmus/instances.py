@@ -9,13 +9,15 @@ for every choice that the conditions before leave open, and such a choice exists
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
-from shmem_model.language import TRUE, Action, Condition, Machine, Parameter, Term, conj
+from shmem_model.language import TRUE, Action, Machine, Parameter, Term, Update, conj
 from shmem_model.language import terms as t
 from shmem_model.language.actions import WAITS, Part, assemble, becomes, waits
 
 from .flow import Code
 from .lowering import Call, Way
+from .values import with_sums
 
 AT = "the agent is at this statement"
 Refine = Callable[[Way], Iterable[tuple[Mapping[str, Term], Term]]]
@@ -74,7 +76,11 @@ class CallActions:
             new = code.next_value(tree, name)
             if new is not old[name]:
                 extra.append(becomes(function, to=new))
-        return base.bind(values, suffix, extra)
+        bound = base.bind(values, suffix, extra)
+        if base.name != "atomic_add":
+            return bound
+        sums = {f: Update(f, with_sums(u.body, code.values)) for f, u in bound.updates.items()}
+        return replace(bound, updates=sums)
 
     def _failure(self, call: Call, place: int, suffix: str, name: str, formula: Term) -> Iterator[Action]:
         if formula is t.FALSE:
@@ -122,13 +128,9 @@ def failures_of(base: Action, given: Mapping[str, Term]) -> Iterator[tuple[str, 
         if condition.kind == WAITS:
             before.append(holds)
             continue
-        if not _trivial(condition, holds):
+        if holds is not TRUE:
             yield condition.name, _fails(free, before, passed, holds)
         passed.append(holds)
-
-
-def _trivial(condition: Condition, holds: Term) -> bool:
-    return holds is TRUE
 
 
 def _fails(free: list[Parameter], before: list[Term], passed: list[Term], holds: Term) -> Term:

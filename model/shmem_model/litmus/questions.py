@@ -63,9 +63,10 @@ def register_function(compiled: Compiled, cell: sx.FinalRegister) -> Function | 
 
 
 def settled() -> Term:
-    """Every posted word has drained and every dirty line has been written back."""
+    """Every posted word has drained, every dirty line has been written back, every copy has landed."""
     quiet = lambda a, f, w: ~m.posted(a, f, w) & ~m.dirty(a, f, w)  # noqa: E731
-    return forall(m.Agent, m.Frame, m.Word, quiet)
+    landed = forall(m.Agent, m.Block, m.Word, lambda e, b, w: ~m.landing(e, b, w))
+    return forall(m.Agent, m.Frame, m.Word, quiet) & landed
 
 
 def observed(compiled: Compiled, cells: list[sx.FinalRegister | sx.FinalWord]) -> list[Term]:

@@ -73,7 +73,7 @@ class _Diagnosis:
         cur, pub = (self.holds(state, f, self.me, block, word) for f in (m.cur, m.pub))
         atomic = self.call.action in ("atomic_add", "atomic_swap", "compare_swap")
         at_memory = atomic or self.call.action == "copy_start" or not self.world.is_cached(self.code.agent)
-        if pub and at_memory or cur and not (atomic or self.call.action == "copy_start"):
+        if (pub and at_memory) or (cur and not (atomic or self.call.action == "copy_start")):
             return ""
         if atomic and self.holds(state, m.atomic, block, word):
             return ""
@@ -118,7 +118,7 @@ class _Diagnosis:
     def _last_writer(self, block: int, word: int) -> tuple[int | None, str]:
         for code, call in self._calls_before():
             writes = ("write", "atomic_add", "atomic_swap", "compare_swap")
-            if call.action in writes and block in call.blocks("b") or block in call.blocks("c"):
+            if (call.action in writes and block in call.blocks("b")) or block in call.blocks("c"):
                 where = f"{code.agent}:{call.statement.pos.line} '{call.text}'"
                 return self.world.agents.index(code.agent), where
         return None, "nobody in this run"

@@ -43,7 +43,7 @@ def local_when(compiled: Compiled, code: Code, place: int) -> Term:
     if call.action in ("send", "wait"):
         use = world.slots[list(world.slots)[_index(values["s"])]]
         alone = use.sends <= 1 and not use.repeating
-        return TRUE if use.only_waits and (alone or world.counting and not use.repeating) else FALSE
+        return TRUE if use.only_waits and (alone or (world.counting and not use.repeating)) else FALSE
     if call.action in ("flush", "invalidate"):
         clean = ~some_dirty(values["a"], values["f"])
         engines_ask = any(each.action == "gb_begin" for one in compiled.codes for each in one.calls)

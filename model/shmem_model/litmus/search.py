@@ -212,6 +212,6 @@ class _Generator:
 
 def _made(source: str, name: str, scope: dict[str, Any]) -> Callable[..., Any]:
     names = dict(scope)
-    exec(compile(source, f"<litmus {name}>", "exec", dont_inherit=True), names)  # noqa: S102  generated just above
+    exec(compile(source, f"<litmus {name}>", "exec", dont_inherit=True), names)
     made: Callable[..., Any] = names[name]
     return made

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 
 from shmem_model.language import FALSE, TRUE, Element, Term, conj, disj, ite
+from shmem_model.language import terms as t
 from shmem_model.machine import vocabulary as m
 
 from . import statements as st
@@ -147,6 +148,25 @@ def value_term(node: sx.Expr, values: Values, registers: Registers) -> Term:
     for condition, chosen in _cases(registers_of(node), values, registers):
         by_result.setdefault(values.element(number_of(node, _look(chosen))), []).append(condition)
     *others, (result, _) = by_result.items()  # the last one also where a register holds `other`
+    term: Term = result
+    for element, conditions in others:
+        term = ite(disj(*conditions), element, term)
+    return term
+
+
+def with_sums(term: Term, values: Values) -> Term:
+    """The term with every sum of the platform written out as a choice among the sums that can occur."""
+    sums = [node for node in t.walk(term) if isinstance(node, t.Apply) and node.function is m.total]
+    return t.replace(term, {node: _sum_term(*node.fields[1:], values) for node in sums}) if sums else term
+
+
+def _sum_term(left: Term, right: Term, values: Values) -> Term:
+    by_result: dict[Element, list[Term]] = {}
+    for x, y in product(values.numbers, repeat=2):
+        condition = conj(equals(left, values.element(x)), equals(right, values.element(y)))
+        if condition is not FALSE:
+            by_result.setdefault(values.element(x + y), []).append(condition)
+    *others, (result, _) = by_result.items()
     term: Term = result
     for element, conditions in others:
         term = ite(disj(*conditions), element, term)
