@@ -1,7 +1,7 @@
 """Answers: what a litmus file asks, what the exploration says, and the run that shows it.
 
     answer = answer_file("message-passing.litmus")
-    answer.as_json()        # {"file", "name", "questions": [{"question", "expect", "answer", "ok"}], "states", "seconds"}
+    answer.as_json()        # file, name, questions (question, expect, answer, ok), states, seconds
     print(answer)           # the same for people, with the runs that decide
 
 Outcome, deadlock and fault questions share one search of the machine without its monitor; race questions are asked of
@@ -20,11 +20,12 @@ from typing import Any
 
 from shmem_model.language import FALSE, Term
 from shmem_model.machine import vocabulary as m
-from shmem_model.readers.custody_view import NOT_IN_VIEW
 
+from . import statements as st
 from . import syntax as sx
 from .compiled import Compiled, compile_program
 from .errors import LitmusError
+from .inventory import mentions
 from .parser import parse_file, parse_text
 from .questions import Outcome, asked, final, kept_registers, observed, outcomes, overflow, satisfies
 from .race import why_race
@@ -35,6 +36,8 @@ from .views import CUSTODY, FULL, OUTCOME
 UNKNOWN = "unknown"
 LIMIT = 400_000
 """States after which a search gives up."""
+_NEED_HARDWARE = (st.Unmap, st.Shootdown, st.Free, st.Compact, st.Die)
+"""After these statements custody depends on stale translations or on what memory holds of the dead."""
 
 
 @dataclass
@@ -232,9 +235,8 @@ def bounded(reached: Reached) -> bool:
 
 def race_machine(program: sx.Program) -> Compiled:
     """The custody view where it is sound for the program, else the full machine."""
-    plain = compile_program(program, OUTCOME)
-    used = {one.base for one in plain.scope.machine.actions.values()}
-    return compile_program(program, FULL if used & set(NOT_IN_VIEW) else CUSTODY)
+    full = bool(program.mortal) or mentions(program, *_NEED_HARDWARE)
+    return compile_program(program, FULL if full else CUSTODY)
 
 
 def stuck_states(reached: Reached) -> list[int]:

@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from shmem_model.language import BOOL, TRUE, Action, Function, Sort, Term, conj, disj, exists
+from shmem_model.language import TRUE, Action, Function, Machine, Sort, Term, conj, disj, exists
 from shmem_model.language import terms as t
 from shmem_model.machine import vocabulary as m
 from shmem_model.readers.scope import Scope
 
 from . import statements as st
 from . import syntax as sx
-from .driver import ENVIRONMENT, environment
+from .calls import CallMaker, Way
+from .driver import environment
 from .flow import Code, Leaf
 from .instances import CallActions
-from .lowering import Call, Lowering, Way
+from .lowering import Lowering
 from .values import registers_of
 from .views import CUSTODY, OUTCOME, view
 from .world import World
@@ -87,7 +88,7 @@ def _code(world: World, block: sx.Block, hardware: bool) -> Code:
     agent = str(block.agent)
     names = sorted(_registers(block))
     registers = {n: Function(f"{agent}.{n}", (), m.Value, "software", f"register {n} of {agent}") for n in names}
-    lowering = Lowering(world, agent, registers, hardware)
+    lowering = Lowering(CallMaker(world, agent, registers, hardware))
     lowering.body(block.body)
     counter = Function(f"{agent}.at", (), Sort(f"Place of {agent}"), "software", f"the statement at which {agent} is")
     return Code(agent, lowering.code, registers, counter, world.values)
@@ -179,10 +180,7 @@ def _busy(team: Term, epoch: Term) -> Term:
 # ---------------------------------------------------------------- scope
 
 
-def _scope(world: World, codes: list[Code], machine: object) -> Scope:
-    from shmem_model.language import Machine
-
-    assert isinstance(machine, Machine)
+def _scope(world: World, codes: list[Code], machine: Machine) -> Scope:
     names = dict(world.names) | {code.counter.result: code.place_names for code in codes}
     sizes = {sort: len(of) for sort, of in names.items()}
     platform = world.platform()
@@ -197,6 +195,3 @@ def _scope(world: World, codes: list[Code], machine: object) -> Scope:
             assert isinstance(value, t.Element)
             start[function] = value.index
     return Scope(machine.name, machine, sizes, {f: platform[f] for f in machine.platform}, start, names)
-
-
-__all__ = ["BOOL", "ENVIRONMENT", "Call", "Compiled", "compile_program"]

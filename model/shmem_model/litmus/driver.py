@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shmem_model.language import FALSE, Action, Machine, Term, conj, disj, exists
+from shmem_model.language import Action, Machine, Term, conj, disj, exists
 from shmem_model.language import terms as t
 from shmem_model.language.actions import waits
 from shmem_model.machine import vocabulary as m
@@ -24,8 +24,6 @@ from shmem_model.machine.caches import some_dirty
 from .flow import Code
 from .world import World
 
-ENVIRONMENT = ("fill", "evict", "drain", "translate", "lose", "copy_step", "shootdown", "scrub", "freeze", "migrate",
-               "unfreeze", "gb_ack", "reclaim", "die")  # fmt: skip
 ACCESSES = ("read", "write")
 TRANSLATED = (*ACCESSES, "flush", "invalidate", "atomic_add", "atomic_swap", "compare_swap")
 
@@ -155,6 +153,3 @@ class _Environment:
 
 def _compact(text: str) -> bool:
     return text == "compact"
-
-
-__all__ = ["ACCESSES", "ENVIRONMENT", "FALSE", "TRANSLATED", "environment", "needed_places"]

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from shmem_model.language import FALSE, TRUE, Function, Sort, Term, ite
 from shmem_model.language import terms as t
 
-from .lowering import Assign, Branch, Call, Check, Instruction, Jump
+from .calls import Call
+from .lowering import Assign, Branch, Check, Instruction, Jump
 from .values import Registers, Values, condition_term, registers_of, value_term
 
 

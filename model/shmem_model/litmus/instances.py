@@ -15,8 +15,8 @@ from shmem_model.language import TRUE, Action, Machine, Parameter, Term, Update,
 from shmem_model.language import terms as t
 from shmem_model.language.actions import WAITS, Part, assemble, becomes, waits
 
+from .calls import Call, Way
 from .flow import Code
-from .lowering import Call, Way
 from .values import with_sums
 
 AT = "the agent is at this statement"

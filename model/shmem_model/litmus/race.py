@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from shmem_model.language import Function
 from shmem_model.language import terms as t
 from shmem_model.machine import vocabulary as m
+from shmem_model.readers.packed import PackedAction
 
+from .calls import Call
 from .flow import Code
-from .lowering import Call
 from .search import Reached
 
 
@@ -24,7 +25,7 @@ def why_race(reached: Reached, state: int) -> str:
 
 
 class _Diagnosis:
-    def __init__(self, reached: Reached, path: list[tuple[int, object, int]], code: Code, call: Call) -> None:
+    def __init__(self, reached: Reached, path: list[tuple[int, PackedAction, int]], code: Code, call: Call) -> None:
         self.reached, self.path, self.code, self.call = reached, path, code, call
         self.world = reached.compiled.world
         self.me = self.world.agents.index(code.agent)
@@ -78,7 +79,8 @@ class _Diagnosis:
         if atomic and self.holds(state, m.atomic, block, word):
             return ""
         other, line = self._last_writer(block, word)
-        return f"{self._here()} needs {self._name(block, word)}, last written by {line}: {self._missing(state, block, word, other)}"
+        missing = self._missing(state, block, word, other)
+        return f"{self._here()} needs {self._name(block, word)}, last written by {line}: {missing}"
 
     def _missing(self, state: int, block: int, word: int, other: int | None) -> str:
         me = self.code.agent
@@ -126,6 +128,6 @@ class _Diagnosis:
     def _calls_before(self) -> Iterator[tuple[Code, Call]]:
         """The calls of the run before its last step, the latest first."""
         for _, action, _ in reversed(self.path[:-1]):
-            found = self.reached.compiled.owner.get(action.source.action.name)  # type: ignore[attr-defined]
+            found = self.reached.compiled.owner.get(action.source.action.name)
             if found is not None:
                 yield found[0], found[0].calls[found[1]]

@@ -162,7 +162,7 @@ def _forgotten(compiled: Compiled, layout: Layout, counter: Counter) -> dict[int
 
 
 def _contents(compiled: Compiled, layout: Layout) -> list[tuple[int, int]]:
-    pairs = []
+    pairs: list[tuple[int, int]] = []
     if compiled.view == CUSTODY:
         return pairs
     names = compiled.world.names

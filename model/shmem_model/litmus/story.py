@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from shmem_model.machine import vocabulary as m
 from shmem_model.readers.packed import PackedAction
 
+from .calls import Call
 from .flow import Code
-from .lowering import Call
 from .search import Reached
 
 

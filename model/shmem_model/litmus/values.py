@@ -157,7 +157,7 @@ def value_term(node: sx.Expr, values: Values, registers: Registers) -> Term:
 def with_sums(term: Term, values: Values) -> Term:
     """The term with every sum of the platform written out as a choice among the sums that can occur."""
     sums = [node for node in t.walk(term) if isinstance(node, t.Apply) and node.function is m.total]
-    return t.replace(term, {node: _sum_term(*node.fields[1:], values) for node in sums}) if sums else term
+    return t.replace(term, {node: _sum_term(node.fields[1], node.fields[2], values) for node in sums}) if sums else term
 
 
 def _sum_term(left: Term, right: Term, values: Values) -> Term:

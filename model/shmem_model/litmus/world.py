@@ -219,8 +219,13 @@ class World:
         """
         live = range(self.head_blocks)
         owner = [self.handles.index(h) for h, _ in self.blocks]
-        may = lambda a, b, right: b in live and right in self.right(a, owner[b])  # noqa: E731
-        walked = lambda a, b, f, right: not self.remaps and b == f and may(a, b, right)  # noqa: E731
+
+        def may(a: int, b: int, right: str) -> bool:
+            return b in live and right in self.right(a, owner[b])
+
+        def walked(a: int, b: int, f: int, right: str) -> bool:
+            return not self.remaps and b == f and may(a, b, right)
+
         first = self._first_values()
         return {
             m.part_of: lambda b, r: b in live and owner[b] == r,
@@ -237,7 +242,7 @@ class World:
         }
 
     def _first_values(self) -> dict[tuple[int, ...], int]:
-        found = {}
+        found: dict[tuple[int, ...], int] = {}
         zero = self.values.index(0)
         for block in range(max(1, len(self.names[m.Frame]), len(self.blocks))):
             for word in range(len(self.names[m.Word])):
