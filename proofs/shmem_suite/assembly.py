@@ -65,9 +65,7 @@ def gaps(checks: Sequence[Check], universe: Universe, pins: Mapping[str, Any]) -
         if not names:
             found.append(f"there is no {category} at all")
         found += [f"no check is about {category} {name}" for name in sorted(names - here)]
-        found += [
-            f"a check is about {category} {name}, which does not exist" for name in sorted(here - names)
-        ]
+        found += [f"a check is about {category} {name}, which does not exist" for name in sorted(here - names)]
     unknown = {one.partition(":")[0] for one in covered} - set(universe)
     found += [f"checks cover {category}, which nobody provides" for category in sorted(unknown)]
     ids = {check.id for check in checks}

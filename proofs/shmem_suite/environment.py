@@ -6,14 +6,19 @@ import platform
 import shutil
 from importlib.metadata import PackageNotFoundError, version
 
+from shmem import __version__
 from shmem_suite.processes import run_tool, usable_cores
 
-PACKAGES = ("shmem", "z3-solver", "cvc5", "numpy", "numba", "hypothesis", "lark")
+PACKAGES = ("z3-solver", "cvc5", "numpy", "numba", "hypothesis", "lark")
 
 
 def environment() -> dict[str, str]:
     """Name to version of everything that a verdict rests on, and how many cores there are."""
-    found = {"Python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}"}
+    found = {
+        "shmem": __version__,
+        "Python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
     found |= {package: _version(package) for package in PACKAGES}
     found["rumur"] = rumur_version() or "not installed"
     found["cores"] = str(usable_cores())

@@ -86,15 +86,9 @@ class _Worker:
         self.channel.close()
         status = kill_group(self.process)
         self.log.seek(0)
-        said = next(
-            (line.strip() for line in self.log.read().decode(errors="replace").splitlines() if line), ""
-        )
+        said = next((line.strip() for line in self.log.read().decode(errors="replace").splitlines() if line), "")
         self.log.close()
-        how = (
-            f"was killed by {signal.Signals(-status).name}"
-            if status < 0
-            else f"ended with exit code {status}"
-        )
+        how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"
         return f"the worker {how}" + (f": {said}" if said else "")
 
 

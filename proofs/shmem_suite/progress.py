@@ -25,11 +25,15 @@ QUIET_SECONDS = 10.0
 
 
 class Progress:
-    """A watcher that shows how a run of these checks goes; use it in a `with` statement."""
+    """A watcher that shows how a run of these checks goes; use it in a `with` statement.
 
-    def __init__(self, checks: Sequence[Check], lanes: int, console: Console) -> None:
+    With `alerts`, a check that is not as expected is told at once.
+    """
+
+    def __init__(self, checks: Sequence[Check], lanes: int, console: Console, alerts: bool = True) -> None:
         tasks = tasks_of(checks)
         self._console = console
+        self._alerts = alerts
         self._lanes = lanes
         self._total = len(tasks)
         self._weight_left = sum(task.weight for task in tasks)
@@ -72,6 +76,8 @@ class Progress:
         """A check has its outcome: tell it if it is not as expected."""
         if not result.ok and not result.skipped:
             self._bad += 1
+            if not self._alerts:
+                return
             self._console.print(Text(unexpected(result), style="red"))
 
     @property

@@ -30,9 +30,7 @@ def select(checks: Sequence[Check], tier: Tier, patterns: Sequence[str] = ()) ->
         folded = pattern.lower()
         hits = [check for check in checks if any(fnmatchcase(word, folded) for word in words(check))]
         if not hits:
-            raise UsageError(
-                did_you_mean(pattern, (word for check in checks for word in words(check)), "check")
-            )
+            raise UsageError(did_you_mean(pattern, (word for check in checks for word in words(check)), "check"))
         here = in_tier(hits, tier)
         if not here:
             need = min((check.tier for check in hits), key=TIERS.index)

@@ -1,8 +1,8 @@
-"""Runs that the explorer found, as stories."""
+"""Runs that the explorer found, as stories: what goes without saying in the scope is left out."""
 
 from __future__ import annotations
 
-from shmem_model.language import Parameter
+from shmem_model.language import BOOL, Function, Parameter, Sort
 from shmem_model.readers import trace as found
 from shmem_model.readers.scope import Scope
 from shmem_suite.story import Change, Step, Trace
@@ -26,12 +26,11 @@ def _step(step: found.Step, scope: Scope, guilty: bool) -> Step:
     action = scope.machine.actions[step.action]
     actor = acting(action.parameters)
     agent = "" if actor is None else step.shown.get(actor.name, "")
-    arguments = tuple(
-        (name, value) for name, value in step.shown.items() if actor is None or name != actor.name
-    )
+    told = {p.name for p in action.parameters if p is not actor and _says_something(p.sort, scope)}
+    arguments = tuple((name, value) for name, value in step.shown.items() if name in told)
     answer = () if step.answer is None else (("answer", step.answer),)
-    layers = {function.name: function.layer for function in scope.machine.functions}
-    changes = tuple(_change(cell, *values, layers) for cell, values in step.changes.items())
+    functions = {function.name: function for function in scope.machine.functions}
+    changes = tuple(_change(cell, *values, functions, scope) for cell, values in step.changes.items())
     return Step(agent, action.base, arguments + answer, changes, guilty)
 
 
@@ -40,7 +39,15 @@ def acting(parameters: tuple[Parameter, ...]) -> Parameter | None:
     return parameters[0] if parameters and parameters[0].sort.name == AGENT else None
 
 
-def _change(cell: str, before: str, after: str, layers: dict[str, str]) -> Change:
+def _says_something(sort: Sort, scope: Scope) -> bool:
+    """The only element of a sort goes without saying."""
+    return sort is BOOL or sort.name == AGENT or scope.size(sort) > 1
+
+
+def _change(cell: str, before: str, after: str, functions: dict[str, Function], scope: Scope) -> Change:
     name, _, inside = cell.partition("(")
-    place = tuple(inside.removesuffix(")").split(", ")) if inside else ()
-    return Change(name, place, before, after, layers.get(name) == "ghost")
+    function = functions[name]
+    labels = inside.removesuffix(")").split(", ") if inside else []
+    pairs = zip(labels, function.arguments, strict=True)
+    place = tuple(label for label, sort in pairs if _says_something(sort, scope))
+    return Change(name, place, before, after, function.layer == "ghost")

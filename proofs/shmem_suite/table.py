@@ -77,9 +77,7 @@ def every(results: Sequence[Result]) -> Table:
     for heading in ("id", "kind", "verdict", "expected", "seconds", ""):
         table.add_column(heading, justify="right" if heading == "seconds" else "left")
     for r in results:
-        table.add_row(
-            r.check.id, r.check.kind, mark(r), r.check.expected, f"{r.outcome.seconds:.2f}", r.detail
-        )
+        table.add_row(r.check.id, r.check.kind, mark(r), r.check.expected, f"{r.outcome.seconds:.2f}", r.detail)
     return table
 
 

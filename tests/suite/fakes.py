@@ -19,9 +19,7 @@ from shmem_suite.story import Change, Step, Trace
 
 RUN = Trace(
     steps=(
-        Step(
-            "host", "write", (("w", "buf[0]"), ("v", "1")), (Change("dirty", ("host", "line0"), "no", "yes"),)
-        ),
+        Step("host", "write", (("w", "buf[0]"), ("v", "1")), (Change("dirty", ("host", "line0"), "no", "yes"),)),
         Step("host", "send", (("t", "Token0"), ("s", "7"))),
         Step("dev0", "wait", (("t", "Token0"), ("s", "7"))),
         Step("", "drain", (), (Change("memory", ("line0", "0"), "0", "1"),)),

@@ -29,9 +29,7 @@ class FakeProvider:
                 task = (
                     Task(id, fakes.crash, (crash,))
                     if crash
-                    else Task(
-                        id, fakes._answer, (entry.options.get("verdict", "holds"), tuple(outcome.items()))
-                    )
+                    else Task(id, fakes._answer, (entry.options.get("verdict", "holds"), tuple(outcome.items())))
                 )
                 yield Check(
                     id=id,

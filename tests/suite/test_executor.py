@@ -74,9 +74,7 @@ def test_what_a_task_prints_stays_away_from_standard_output(capfd: pytest.Captur
 
 
 def test_the_longest_task_starts_first() -> None:
-    tasks = [
-        Task(key, fakes.say, ("holds",), weight=weight) for key, weight in (("a", 1), ("b", 9), ("c", 5))
-    ]
+    tasks = [Task(key, fakes.say, ("holds",), weight=weight) for key, weight in (("a", 1), ("b", 9), ("c", 5))]
     assert [task.key for task in longest_first(tasks)] == ["b", "c", "a"]
     started = [event.task.key for event in LocalExecutor(1).run(tasks) if isinstance(event, Started)]
     assert started == ["b", "c", "a"]

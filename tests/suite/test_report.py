@@ -18,9 +18,7 @@ from tests.suite import fakes
 from tests.suite.fakes import report, result
 
 VOID = {"meta", "br", "link", "img", "hr", "input"}
-QUESTIONS = {
-    "questions": [{"question": "dev0.r0 == 0", "expect": "allowed", "answer": "allowed", "ok": True}]
-}
+QUESTIONS = {"questions": [{"question": "dev0.r0 == 0", "expect": "allowed", "answer": "allowed", "ok": True}]}
 COUNTS = {"states": 12345, "transitions": 3, "depth": 2, "per_action": {"fill": 3}}
 
 

@@ -25,9 +25,7 @@ GOOD = [ENTRY, {**TWIN, "options": {"verdict": "fails", "trace": True}}]
 class Suite:
     """`shmem verify` over a manifest of our own."""
 
-    def __init__(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self.folder, self.capsys = folder, capsys
         monkeypatch.setattr(module, "load", lambda: manifest.load(folder))
         monkeypatch.setattr(assembly, "provider", lambda name: FakeProvider({}))
@@ -85,9 +83,7 @@ def test_json_into_a_file_leaves_the_table_where_it_is(suite: Suite, tmp_path: P
         ({"crash": "raise"}, 3, "ArithmeticError: two and two made five"),
     ],
 )
-def test_what_is_not_as_expected_is_told_and_is_the_exit_code(
-    suite: Suite, options: Any, code: int, said: str
-) -> None:
+def test_what_is_not_as_expected_is_told_and_is_the_exit_code(suite: Suite, options: Any, code: int, said: str) -> None:
     found, out, err = suite.run([{**ENTRY, "options": options}])
     assert found == code
     assert said in out
@@ -190,8 +186,6 @@ def test_help_needs_no_solver_and_no_numpy() -> None:
     )
     path = os.pathsep.join(str(ROOT / folder) for folder in ("model", "proofs", "impl"))
     line = [sys.executable, "-c", code]
-    done = subprocess.run(
-        line, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": path}
-    )
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": path})
     assert done.stderr.strip() in ("", "[]")
     assert "verify" in done.stdout

@@ -93,9 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _tell(_missing(error), 2, settings)
     except Exception as error:
         reason = " ".join(str(error).split())
-        return _tell(
-            f"internal error, {type(error).__name__}: {reason} (--debug shows where)", BROKEN, settings
-        )
+        return _tell(f"internal error, {type(error).__name__}: {reason} (--debug shows where)", BROKEN, settings)
 
 
 def _missing(error: ModuleNotFoundError) -> str:
@@ -114,9 +112,7 @@ def _usage(error: click.ClickException, settings: Settings) -> int:
         click.echo(error.format_message(), err=True)
         return error.exit_code
     message = (
-        f"no such option: {error.option_name}"
-        if isinstance(error, click.NoSuchOption)
-        else error.format_message()
+        f"no such option: {error.option_name}" if isinstance(error, click.NoSuchOption) else error.format_message()
     )
     return _tell(message.rstrip(".") + more, 2, settings)
 

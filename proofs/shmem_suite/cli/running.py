@@ -21,7 +21,7 @@ def choose_executor(jobs: int | None, address: str | None = None) -> Executor:
     return DaskExecutor(address)
 
 
-def ask(settings: Settings, checks: Sequence[Check], executor: Executor) -> Report:
+def ask(settings: Settings, checks: Sequence[Check], executor: Executor, alerts: bool = True) -> Report:
     """Run the checks and show how it goes."""
-    with Progress(checks, executor.lanes, console(settings, err=True)) as progress:
+    with Progress(checks, executor.lanes, console(settings, err=True), alerts) as progress:
         return run(checks, executor, [progress])

@@ -31,6 +31,10 @@ class Settings:
         """Print for a human: to standard output, or to standard error when that belongs to JSON."""
         click.echo(text, err=self.json_alone)
 
+    def aside(self, text: str) -> None:
+        """Tell how it goes, on standard error."""
+        click.echo(text, err=True)
+
     def write_json(self, value: Any) -> None:
         """Write the answer as JSON where it was asked for, if it was."""
         if self.json is None:

@@ -25,9 +25,7 @@ from shmem_suite.selection import select
 )
 @click.option("--quick", is_flag=True, help="The short suite, less than half a minute.")
 @click.option("--full", is_flag=True, help="Everything, all mutants of the machine included.")
-@click.option(
-    "--only", multiple=True, metavar="PATTERN", help="Only checks with this id, subject, kind or name."
-)
+@click.option("--only", multiple=True, metavar="PATTERN", help="Only checks with this id, subject, kind or name.")
 @jobs
 @click.option("--report", metavar="DIR", help="Write a page that can be shown to a colleague.")
 @click.option("--executor", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler.")

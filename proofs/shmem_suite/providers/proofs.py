@@ -73,16 +73,12 @@ def worst(verdicts: Iterable[str]) -> Word:
 
 def proof_tasks() -> tuple[Task, ...]:
     """The induction: a task per action."""
-    return tuple(
-        Task(f"induction/{action}", prove_action, (action,), PER_OBLIGATION * 80) for action in actions()
-    )
+    return tuple(Task(f"induction/{action}", prove_action, (action,), PER_OBLIGATION * 80) for action in actions())
 
 
 def two_run_tasks() -> tuple[Task, ...]:
     """The unwinding: a task per action."""
-    return tuple(
-        Task(f"two-runs/{action}", prove_two_runs, (action,), PER_OBLIGATION * 40) for action in actions()
-    )
+    return tuple(Task(f"two-runs/{action}", prove_two_runs, (action,), PER_OBLIGATION * 40) for action in actions())
 
 
 class Rests:

@@ -183,7 +183,7 @@ def find_witness(id: str, number: int) -> Outcome:
     done = explore(scope, properties=(never,), limit=LIMIT)
     finding = done.findings[never.name]
     if finding.verdict == "fails":
-        return _shown("holds", done, finding, f"reached: {witness.sentence}", guilty=False)
+        return _shown("holds", done, finding, "", guilty=False)
     if finding.verdict == "holds":
         return Outcome("fails", f"cannot be reached in {done.states} states", facts={"states": done.states})
     return given_up(done)

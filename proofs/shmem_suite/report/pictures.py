@@ -13,9 +13,9 @@ from markupsafe import Markup
 
 from shmem_suite.story import Change, Step, Trace
 
-LANE, GUTTER, HEAD = 236, 34, 34
+LANE, GUTTER, HEAD = 182, 30, 34
 BOX, LINE, GAP = 24, 16, 12
-LETTERS = 33
+LETTERS = 25
 MOST = 6
 MEMORY, DRIVER = "memory and driver", ""
 TAKES = {"send": ("wait", "poll"), "arrive": ("leave",)}
@@ -65,7 +65,7 @@ class _Row:
             yield f'<rect class="band" x="0" y="{top - 6}" width="100%" height="{self.height + 10}"/>'
         yield f'<text class="n" x="{GUTTER - 8}" y="{top + 16}" text-anchor="end">{number}</text>'
         yield f'<rect class="step{mark}" x="{left}" y="{top}" width="{LANE - 12}" height="{BOX}" rx="5"/>'
-        yield _text(f"call{mark}", left + 8, top + 16, step.call, LETTERS - 2)
+        yield _text(f"call{mark}", left + 8, top + 16, step.call, LETTERS - 3)
         for lane, group in self.changes.items():
             yield from self._cells(_left(self.lanes, lane) + 14, top + BOX + LINE - 1, lane, group)
 
@@ -73,9 +73,7 @@ class _Row:
         for n, change in enumerate(group[:MOST]):
             place = change.place[1:] if change.place and change.place[0] == lane else change.place
             where = f" {','.join(place)}" if place else ""
-            yield _text(
-                "cell", x, y + n * LINE, f"{change.cell}{where}: {change.before}→{change.after}", LETTERS
-            )
+            yield _text("cell", x, y + n * LINE, f"{change.cell}{where}: {change.before}→{change.after}", LETTERS)
         if len(group) > MOST:
             rest = "; ".join(map(str, group[MOST:]))
             yield _text("cell", x, y + MOST * LINE, f"and {len(group) - MOST} more", LETTERS, rest)
@@ -107,11 +105,7 @@ def _arrows(trace: Trace, lanes: list[str], tops: list[int]) -> Iterator[str]:
         marks = {pair for pair in step.arguments if pair[0] in ("t", "e", "s")}
         for end in range(start + 1, len(trace.steps)):
             other = trace.steps[end]
-            if (
-                other.action.split("@")[0] in takers
-                and other.agent != step.agent
-                and marks & set(other.arguments)
-            ):
+            if other.action.split("@")[0] in takers and other.agent != step.agent and marks & set(other.arguments):
                 yield _arrow(_left(lanes, step.agent), tops[start], _left(lanes, other.agent), tops[end])
                 break
 
@@ -128,6 +122,4 @@ def _arrow(x1: int, y1: int, x2: int, y2: int) -> str:
 
 def _loop(top: int, bottom: int) -> str:
     path = f"M{GUTTER - 4},{bottom + BOX // 2} C2,{bottom} 2,{top + BOX} {GUTTER - 4},{top + BOX // 2}"
-    return (
-        f'<path class="edge" d="{path}"/><path class="tip" d="M{GUTTER - 2},{top + BOX // 2} l-8,-3 l2,8 z"/>'
-    )
+    return f'<path class="edge" d="{path}"/><path class="tip" d="M{GUTTER - 2},{top + BOX // 2} l-8,-3 l2,8 z"/>'

@@ -1,0 +1,98 @@
+"""Litmus files as tasks: find them, answer them in a worker, and turn answers into outcomes and stories."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from shmem_model.litmus import LitmusError, parse_file
+from shmem_model.litmus.answers import FileAnswer, QuestionAnswer, answer_file
+from shmem_suite.checks import Outcome, Verdict
+from shmem_suite.errors import UsageError
+from shmem_suite.story import Change, Step, Trace
+
+SUFFIX = ".litmus"
+UNKNOWN: Verdict = "unknown"
+_OWN = re.compile(r"^(?P<agent>\w+):(?P<line>\d+): (?P<call>.*?)(?:  \[(?P<changes>.*)\])?$")
+_HARDWARE = re.compile(r"^\((?P<words>.*)\)$")
+
+
+def find(paths: Sequence[str]) -> list[Path]:
+    """The litmus files that the paths name, folders searched through, each once."""
+    found: dict[Path, None] = {}
+    for name in paths:
+        path = Path(name)
+        if not path.exists():
+            raise UsageError(f"there is no file or folder {name}")
+        inside = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
+        if not inside:
+            raise UsageError(f"the folder {name} has no file *{SUFFIX}")
+        found |= dict.fromkeys(inside)
+    return list(found)
+
+
+def answer(path: str) -> Outcome:
+    """Answer the questions of a file; a malformed one is *unknown*, with the error in `facts`."""
+    found = answer_file(path)
+    if found.error is not None:
+        return Outcome(UNKNOWN, found.error, facts={"file": path, "error": found.error, "shown": shown_error(path)})
+    told = next((q for q in found.questions if not q.ok and q.run), None)
+    told = told or next((q for q in found.questions if q.run), None)
+    runs = [{"question": q.question, "run": list(q.run), "why": q.why} for q in found.questions]
+    return Outcome(
+        verdict(found),
+        "; ".join(f"{q.question}: {q.answer}, expected {q.expect}" for q in found.questions if not q.ok),
+        facts={**found.as_json(), "runs": runs},
+        trace=trace(told) if told else None,
+    )
+
+
+def verdict(found: FileAnswer) -> Verdict:
+    """`holds` if every answer is the expected one, `unknown` if the others are all unknown."""
+    wrong = [question for question in found.questions if not question.ok]
+    if not found.questions:
+        return "unknown"
+    return "holds" if not wrong else "unknown" if all(q.answer == UNKNOWN for q in wrong) else "fails"
+
+
+def shown_error(path: str) -> str:
+    """What is wrong with a malformed file, with its line and a caret."""
+    try:
+        parse_file(path)
+    except LitmusError as error:
+        return error.render()
+    return ""
+
+
+def trace(question: QuestionAnswer) -> Trace:
+    """The run that decides a question, as a story."""
+    agents = dict.fromkeys(m["agent"] for line in question.run if (m := _OWN.match(line)))
+    steps = [_step(line, agents) for line in question.run]
+    if steps and question.answer in ("race", "fault", "deadlock"):
+        steps[-1] = Step(steps[-1].agent, steps[-1].action, steps[-1].arguments, steps[-1].changes, guilty=True)
+    ending = f"{question.question}: {question.answer}"
+    return Trace(tuple(steps), f"{ending}; {question.why}" if question.why else ending, tuple(agents))
+
+
+def _step(line: str, agents: Iterable[str]) -> Step:
+    if own := _OWN.match(line):
+        return Step(own["agent"], own["call"], (), tuple(_changes(own["agent"], own["changes"] or "")))
+    hardware = _HARDWARE.match(line)
+    words = (hardware["words"] if hardware else line).split()
+    if words and words[0] in agents:
+        return Step(words[0], " ".join(words[1:]))
+    return Step("", " ".join(words))
+
+
+def _changes(agent: str, text: str) -> list[Change]:
+    pairs = [part.split(" = ") for part in text.split(", ") if " = " in part]
+    return [Change(name, (agent,), "", value) for name, value in pairs]
+
+
+def row(facts: dict[str, Any]) -> dict[str, Any]:
+    """The answer about one file in the promised shape."""
+    if "error" in facts:
+        return {"file": facts["file"], "error": facts["error"]}
+    return {key: facts[key] for key in ("file", "name", "questions", "states", "seconds")}
