@@ -128,11 +128,18 @@ def answer_program(
     file: str = "<text>",
     limit: int = LIMIT,
     runs: bool = True,
+    everything: bool = False,
     begin: float | None = None,
 ) -> FileAnswer:
-    """Answer the questions of a parsed program; `runs=False` leaves the witnessing runs out."""
+    """Answer the questions of a parsed program; `runs=False` leaves the witnessing runs out.
+
+    With `everything` the outcomes are complete assignments of all registers (and of the words that are asked about),
+    also for a program without a question about outcomes.
+    """
     begin = time.perf_counter() if begin is None else begin
-    work = _Answering(program, limit, runs)
+    work = _Answering(program, limit, runs, everything)
+    if everything:
+        work.plain()
     questions = [work.answer(question) for question in program.questions]
     seconds = time.perf_counter() - begin
     return FileAnswer(file, str(program.name), questions, work.states, seconds, work.outcomes)
@@ -141,9 +148,9 @@ def answer_program(
 class _Answering:
     """The searches of one program, made when they are first needed."""
 
-    def __init__(self, program: sx.Program, limit: int, runs: bool) -> None:
+    def __init__(self, program: sx.Program, limit: int, runs: bool, everything: bool) -> None:
         self.program, self.limit, self.runs = program, limit, runs
-        self.cells = asked(program)
+        self.cells = asked(program, everything)
         self.states = 0
         self.outcomes: list[Outcome] = []
         self._found: list[tuple[Outcome, int]] = []

@@ -80,7 +80,7 @@ def compile_program(program: sx.Program, what: str = OUTCOME, reduced: bool = Tr
         actions={one.name: one for one in actions},
         properties=(),
     )
-    scope = _scope(world, codes, derived)
+    scope = _scope(world, codes, derived, reduced)
     return Compiled(program, scope, world, codes, what, reduced, owner)
 
 
@@ -180,11 +180,11 @@ def _busy(team: Term, epoch: Term) -> Term:
 # ---------------------------------------------------------------- scope
 
 
-def _scope(world: World, codes: list[Code], machine: Machine) -> Scope:
+def _scope(world: World, codes: list[Code], machine: Machine, reduced: bool) -> Scope:
     names = dict(world.names) | {code.counter.result: code.place_names for code in codes}
     sizes = {sort: len(of) for sort, of in names.items()}
     platform = world.platform()
-    start = {f: table for f, table in world.start().items() if f in machine.functions}
+    start = {f: table for f, table in world.start(translated=reduced).items() if f in machine.functions}
     for code in codes:
         zero = {name: world.values.element(0) for name in code.registers}
         first = code.run(0, zero)

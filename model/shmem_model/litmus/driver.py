@@ -76,7 +76,7 @@ class _Environment:
             clean = some_dirty(a, f) | holds if self.reduced and not self.world.remaps else t.TRUE
             yield base.bind({}, extra=[waits("dirty, or still accessed", clean)])
         yield from self._base("drain")
-        if self.world.remaps:
+        if self.world.remaps or not self.reduced:
             for base in self._base("translate"):
                 yield base.bind({}, extra=[waits("still used", self._still(a, b, TRANSLATED))])
         if self.world.dies:

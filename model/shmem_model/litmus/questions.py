@@ -8,6 +8,7 @@ from shmem_model.language import FALSE, Function, Parameter, Term, conj, disj, f
 from shmem_model.language import terms as t
 from shmem_model.machine import vocabulary as m
 
+from . import statements as st
 from . import syntax as sx
 from .compiled import Compiled
 from .search import Reached
@@ -32,12 +33,18 @@ def cells_of(node: sx.Expr | sx.Condition) -> Iterator[sx.FinalRegister | sx.Fin
                 yield from cells_of(part)
 
 
-def asked(program: sx.Program) -> list[sx.FinalRegister | sx.FinalWord]:
-    """Everything that the outcome questions of a program mention, each once."""
+def asked(program: sx.Program, everything: bool = False) -> list[sx.FinalRegister | sx.FinalWord]:
+    """What the outcome questions of a program mention, each once; with `everything` all registers as well."""
     found: dict[str, sx.FinalRegister | sx.FinalWord] = {}
     for question in program.questions:
         if question.condition is not None:
             for cell in cells_of(question.condition):
+                found.setdefault(name_of(cell), cell)
+    for block in program.blocks if everything else ():
+        for statement in st.walk(block.body):
+            register = getattr(statement, "register", None)
+            if register is not None:
+                cell = sx.FinalRegister(block.agent, register)
                 found.setdefault(name_of(cell), cell)
     return list(found.values())
 

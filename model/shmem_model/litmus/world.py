@@ -211,11 +211,11 @@ class World:
             m.total: self.values.total,
         }
 
-    def start(self) -> dict[Function, Table]:
+    def start(self, translated: bool) -> dict[Function, Table]:
         """The start state: regions of the head are mapped for everybody with a right; nothing is cached.
 
-        All translations are cached from the start where nothing in the program could make one go away: then to walk
-        the page table early changes nothing that any step could notice.
+        With `translated` all translations are cached from the start, if nothing in the program could make one go
+        away: then to walk the page table early changes nothing that any step could notice.
         """
         live = range(self.head_blocks)
         owner = [self.handles.index(h) for h, _ in self.blocks]
@@ -224,7 +224,7 @@ class World:
             return b in live and right in self.right(a, owner[b])
 
         def walked(a: int, b: int, f: int, right: str) -> bool:
-            return not self.remaps and b == f and may(a, b, right)
+            return translated and not self.remaps and b == f and may(a, b, right)
 
         first = self._first_values()
         return {
