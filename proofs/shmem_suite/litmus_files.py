@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shmem_model.litmus import LitmusError, parse_file
 from shmem_model.litmus.answers import FileAnswer, QuestionAnswer, answer_file
+from shmem_model.litmus.matrix import matrix_file
 from shmem_suite.checks import Outcome, Verdict
 from shmem_suite.errors import UsageError
 from shmem_suite.story import Change, Step, Trace
@@ -38,6 +40,8 @@ def answer(path: str) -> Outcome:
     found = answer_file(path)
     if found.error is not None:
         return Outcome(UNKNOWN, found.error, facts={"file": path, "error": found.error, "shown": shown_error(path)})
+    if not found.questions:
+        return Outcome(UNKNOWN, "the file asks nothing", facts={**found.as_json(), "runs": []})
     told = next((q for q in found.questions if not q.ok and q.run), None)
     told = told or next((q for q in found.questions if q.run), None)
     runs = [{"question": q.question, "run": list(q.run), "why": q.why} for q in found.questions]
@@ -49,11 +53,18 @@ def answer(path: str) -> Outcome:
     )
 
 
+def answer_with_matrix(path: str) -> Outcome:
+    """The answers of a file, and in `facts` those under every kind of coherence."""
+    found = answer(path)
+    if "error" in found.facts:
+        return found
+    table = matrix_file(path).as_json()
+    return replace(found, facts={**found.facts, "matrix": {"calls": table["calls"], "rows": table["rows"]}})
+
+
 def verdict(found: FileAnswer) -> Verdict:
     """`holds` if every answer is the expected one, `unknown` if the others are all unknown."""
     wrong = [question for question in found.questions if not question.ok]
-    if not found.questions:
-        return "unknown"
     return "holds" if not wrong else "unknown" if all(q.answer == UNKNOWN for q in wrong) else "fails"
 
 
@@ -95,4 +106,5 @@ def row(facts: dict[str, Any]) -> dict[str, Any]:
     """The answer about one file in the promised shape."""
     if "error" in facts:
         return {"file": facts["file"], "error": facts["error"]}
-    return {key: facts[key] for key in ("file", "name", "questions", "states", "seconds")}
+    keys = ("file", "name", "questions", "states", "seconds", "matrix")
+    return {key: facts[key] for key in keys if key in facts}

@@ -60,6 +60,11 @@ def crash(how: str) -> Outcome:
     return "no outcome"  # type: ignore[return-value]
 
 
+def broken(path: str) -> Outcome:
+    """Fail on any file."""
+    return crash("raise")
+
+
 def with_child(note: str, own_tool: bool) -> Outcome:
     """Start a program that would outlive the worker, and write down its number."""
     code = f"import os, time; open({note!r}, 'a').write(f'{{os.getpid()}}\\n'); time.sleep(600)"

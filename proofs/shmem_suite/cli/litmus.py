@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
+from rich.table import Table
 from rich.text import Text
 
-from shmem_suite.checks import Check, Task
+from shmem_suite.checks import Check, Outcome, Task
 from shmem_suite.cli.running import ask, choose_executor
 from shmem_suite.cli.settings import Settings, common, console, jobs
-from shmem_suite.litmus_files import answer, find, row
+from shmem_suite.litmus_files import answer, answer_with_matrix, find, row
 from shmem_suite.results import USAGE, Report, Result, exit_code
 
 FEW = 3
@@ -31,21 +34,20 @@ def command(settings: Settings, /, paths: tuple[str, ...], matrix: bool, runs: b
     answer is unknown where a bound was hit; that is never as expected.
     """
     files = find(paths)
-    if matrix:
-        from shmem_suite.cli.matrix import show_matrix
-
-        return show_matrix(settings, files, jobs)
-    found = ask(settings, [check(file) for file in files], choose_executor(jobs), alerts=False)
+    work = answer_with_matrix if matrix else answer
+    found = ask(settings, [check(file, work) for file in files], choose_executor(jobs), alerts=False)
     screen = console(settings)
     for result in found.results:
         screen.print(told(result, len(files) <= FEW if runs is None else runs), soft_wrap=True)
+        if "matrix" in result.outcome.facts:
+            screen.print(matrix_table(result.outcome.facts["matrix"]))
     if len(files) > 1:
         screen.print(closing(found))
     settings.write_json([about(result) for result in found.results])
     return USAGE if any(malformed(result) for result in found.results) else exit_code(found.results)
 
 
-def check(file: Path) -> Check:
+def check(file: Path, work: Callable[[str], Outcome] = answer) -> Check:
     """The check that a file answers as it expects."""
     return Check(
         id=str(file),
@@ -53,7 +55,7 @@ def check(file: Path) -> Check:
         subject=str(file),
         statement=f"{file.stem} answers as it expects.",
         expected="holds",
-        tasks=(Task(str(file), answer, (str(file),), 0.05),),
+        tasks=(Task(str(file), work, (str(file),), 0.05),),
     )
 
 
@@ -87,6 +89,18 @@ def told(result: Result, runs: bool) -> Text:
             if shown["why"]:
                 text.append(f"\n      ► {shown['why']}")
     return text
+
+
+def matrix_table(matrix: Mapping[str, Any]) -> Table:
+    """A row per kind of coherence: must the writer flush, must the reader invalidate, the answers, idle calls."""
+    rows = matrix["rows"]
+    table = Table(title="On other platforms", title_justify="left")
+    for heading in ("writer must flush", "reader must invalidate", "write-back", *rows[0]["answers"], "no-ops"):
+        table.add_column(heading)
+    for one in rows:
+        must = ["yes" if one[key] else "no" for key in ("writer_must_flush", "reader_must_invalidate")]
+        table.add_row(*must, one["write_back"], *one["answers"].values(), ", ".join(one["no_ops"]) or "none")
+    return table
 
 
 def closing(found: Report) -> Text:
