@@ -40,8 +40,6 @@ def answer(path: str) -> Outcome:
     found = answer_file(path)
     if found.error is not None:
         return Outcome(UNKNOWN, found.error, facts={"file": path, "error": found.error, "shown": shown_error(path)})
-    if not found.questions:
-        return Outcome(UNKNOWN, "the file asks nothing", facts={**found.as_json(), "runs": []})
     told = next((q for q in found.questions if not q.ok and q.run), None)
     told = told or next((q for q in found.questions if q.run), None)
     runs = [{"question": q.question, "run": list(q.run), "why": q.why} for q in found.questions]
@@ -65,6 +63,8 @@ def answer_with_matrix(path: str) -> Outcome:
 def verdict(found: FileAnswer) -> Verdict:
     """`holds` if every answer is the expected one, `unknown` if the others are all unknown."""
     wrong = [question for question in found.questions if not question.ok]
+    if not found.questions:
+        return UNKNOWN
     return "holds" if not wrong else "unknown" if all(q.answer == UNKNOWN for q in wrong) else "fails"
 
 

@@ -115,7 +115,8 @@ def test_the_matrix_tells_which_calls_are_needed_where(right: Path, capsys: pyte
 def test_a_file_without_questions_is_never_as_expected(tmp_path: Path) -> None:
     silent = write(tmp_path, "silent", HEAD.format(name="silent", flush="flush buf"))
     found = answer(str(silent))
-    assert (found.verdict, found.detail) == ("unknown", "the file asks nothing")
+    assert found.verdict == "unknown"
+    assert "no question" in found.detail
 
 
 def test_the_run_becomes_a_story_with_a_lane_per_agent(hopeful: Path) -> None:
