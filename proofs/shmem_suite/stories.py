@@ -27,8 +27,8 @@ def _step(step: found.Step, scope: Scope, guilty: bool) -> Step:
     actor = acting(action.parameters)
     agent = "" if actor is None else step.shown.get(actor.name, "")
     told = {p.name for p in action.parameters if p is not actor and _says_something(p.sort, scope)}
-    arguments = tuple((name, value) for name, value in step.shown.items() if name in told)
-    answer = () if step.answer is None else (("answer", step.answer),)
+    arguments = tuple((name, _short(value)) for name, value in step.shown.items() if name in told)
+    answer = () if step.answer is None else (("answer", _short(step.answer)),)
     functions = {function.name: function for function in scope.machine.functions}
     changes = tuple(_change(cell, *values, functions, scope) for cell, values in step.changes.items())
     return Step(agent, action.base, arguments + answer, changes, guilty)
@@ -50,4 +50,10 @@ def _change(cell: str, before: str, after: str, functions: dict[str, Function], 
     labels = inside.removesuffix(")").split(", ") if inside else []
     pairs = zip(labels, function.arguments, strict=True)
     place = tuple(label for label, sort in pairs if _says_something(sort, scope))
-    return Change(name, place, before, after, function.layer == "ghost")
+    return Change(name, place, _short(before), _short(after), function.layer == "ghost")
+
+
+def _short(label: str) -> str:
+    """A value as the number that it stands for."""
+    number = label.removeprefix("Value")
+    return number if number.isdigit() else label

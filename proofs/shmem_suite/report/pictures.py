@@ -99,13 +99,14 @@ def _lanes(lanes: list[str], height: int) -> Iterator[str]:
 
 
 def _arrows(trace: Trace, lanes: list[str], tops: list[int]) -> Iterator[str]:
-    """From each message to the first later step that takes it, where the two share a token or an epoch."""
+    """From each message to the first later step that takes it: of the same token or epoch, where that is told."""
     for start, step in enumerate(trace.steps):
         takers = TAKES.get(step.action.split("@")[0], ())
         marks = {pair for pair in step.arguments if pair[0] in ("t", "e", "s")}
         for end in range(start + 1, len(trace.steps)):
             other = trace.steps[end]
-            if other.action.split("@")[0] in takers and other.agent != step.agent and marks & set(other.arguments):
+            shared = not marks or marks & set(other.arguments)
+            if other.action.split("@")[0] in takers and other.agent != step.agent and shared:
                 yield _arrow(_left(lanes, step.agent), tops[start], _left(lanes, other.agent), tops[end])
                 break
 
