@@ -15,6 +15,7 @@ from shmem_model.machine import vocabulary as m
 
 from . import statements as st
 from . import syntax as sx
+from .footprint import words_of
 from .names import RegionName
 from .printer import statement as text_of
 from .values import Registers, equals, registers_of, value_term, wait_any_numbers
@@ -113,10 +114,11 @@ class CallMaker:
     def _handle(self, region: str) -> int:
         return self.world.handle(region, self.generations.get(region, 1) - 1)
 
-    def _place(self, region: str, word: int) -> dict[str, Term]:
+    def _place(self, region: str, index: int) -> dict[str, Term]:
         number = self._handle(region)
-        line, offset = divmod(word, self.world.handles[number].region.words_per_line)
-        return self._line(number, line) | {"w": self.world.element(m.Word, offset)}
+        block, word = self.world.place(number, index)
+        line = self.world.handles[number].blocks.index(block)
+        return self._line(number, line) | {"w": self.world.element(m.Word, word)}
 
     def _line(self, handle: int, line: int) -> dict[str, Term]:
         block = self.world.handles[handle].blocks[line]
@@ -260,10 +262,8 @@ class CallMaker:
             yield self._call(s, "copy_start", e=engine, **one, s=other["r"], c=other["b"], p=other["w"])
 
     def _words(self, target: sx.Target) -> list[dict[str, Term]]:
-        words = self.world.handles[self._handle(target.region)].region.words
-        first = 0 if target.first is None else int(target.first)
-        last = words - 1 if target.last is None else int(target.last)
-        return [self._place(target.region, i) for i in range(first, last + 1)]
+        size = self.world.handles[self._handle(target.region)].region.words
+        return [self._place(target.region, i) for i in words_of(target, size)]
 
     def _life(self, s: sx.Statement) -> Iterator[Call]:
         match s:

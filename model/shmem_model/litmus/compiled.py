@@ -64,7 +64,7 @@ class Compiled:
 
 def compile_program(program: sx.Program, what: str = OUTCOME, reduced: bool = True) -> Compiled:
     """The program as a scope of the outcome, custody or full machine."""
-    world = World(program)
+    world = World(program, ghost=what != OUTCOME)
     machine = view(what)
     codes = [_code(world, block, what != CUSTODY) for block in program.blocks]
     actions, owner = _calls(world, codes, what)

@@ -54,6 +54,7 @@ class Code:
         self.calls = [call for n in self.numbers if isinstance(call := self.instructions[n], Call)]
         self.end = len(self.numbers)
         self.failed = self.end + 1
+        self._ahead: dict[int, frozenset[int]] = {}
 
     @property
     def size(self) -> int:
@@ -144,8 +145,14 @@ class Code:
                 stack.extend(self._successors(at))
         return (at for at in seen if isinstance(self.instructions[at], Call))
 
-    def ahead(self, place: int) -> set[int]:
+    def ahead(self, place: int) -> frozenset[int]:
         """The places that can come after the call at a place (itself only in a loop)."""
+        found = self._ahead.get(place)
+        if found is None:
+            found = self._ahead[place] = self._find_ahead(place)
+        return found
+
+    def _find_ahead(self, place: int) -> frozenset[int]:
         seen: set[int] = set()
         stack = list(self._successors(self.numbers[place]))
         while stack:
@@ -153,7 +160,7 @@ class Code:
             if at < len(self.instructions) and at not in seen:
                 seen.add(at)
                 stack.extend(self._successors(at))
-        return {self.places[at] for at in seen if at in self.places}
+        return frozenset(self.places[at] for at in seen if at in self.places)
 
     def live_registers(self, kept: frozenset[str]) -> list[set[str]]:
         """For every place the registers whose values can still matter; those in `kept` always do."""

@@ -123,9 +123,7 @@ def value_in(reached: Reached, state: int, cell: sx.FinalRegister | sx.FinalWord
         function = register_function(compiled, cell)
         return 0 if function is None else numbers[ground.value(state, function, ())]
     world = compiled.world
-    handle = world.handles[world.handle(cell.region, len(world.handles))]
-    line, word = divmod(int(cell.index), handle.region.words_per_line)
-    block = handle.blocks[line]
+    block, word = world.place(world.handle(cell.region, len(world.handles)), int(cell.index))
     frames = range(len(world.names[m.Frame]))
     home = [f for f in frames if ground.value(state, m.at, (block, f))]
     return numbers[ground.value(state, m.memory, (home[0], word))] if home else 0

@@ -62,14 +62,12 @@ class _Diagnosis:
         line = self.world.option("write_back") == "line" and self.world.is_cached(self.code.agent)
         return self.call.action == "write" and line
 
-    def _name(self, block: int, word: int) -> str:
-        handle, line = self.world.blocks[block]
-        return f"{handle.name}[{line * handle.region.words_per_line + word}]"
-
     def _not_entitled(self, state: int, block: int, word: int) -> str:
         if self.call.action == "invalidate":
             if self.holds(state, m.unfl, self.me, block, word):
-                return f"{self._here()} throws away {self._name(block, word)}, which was written and not flushed"
+                return (
+                    f"{self._here()} throws away {self.world.word_name(block, word)}, which was written and not flushed"
+                )
             return ""
         cur, pub = (self.holds(state, f, self.me, block, word) for f in (m.cur, m.pub))
         atomic = self.call.action in ("atomic_add", "atomic_swap", "compare_swap")
@@ -80,7 +78,7 @@ class _Diagnosis:
             return ""
         other, line = self._last_writer(block, word)
         missing = self._missing(state, block, word, other)
-        return f"{self._here()} needs {self._name(block, word)}, last written by {line}: {missing}"
+        return f"{self._here()} needs {self.world.word_name(block, word)}, last written by {line}: {missing}"
 
     def _missing(self, state: int, block: int, word: int, other: int | None) -> str:
         me = self.code.agent
@@ -105,7 +103,7 @@ class _Diagnosis:
                 if not self.holds(state, m.over, self.me, reader, block, word):
                     who = self.world.agents[reader]
                     return (
-                        f"{self._here()} overwrites {self._name(block, word)} while {who} may still read it: "
+                        f"{self._here()} overwrites {self.world.word_name(block, word)} while {who} may still read it: "
                         f"nothing told {self.code.agent} that the read at {self._reader(reader, block)} is finished"
                     )
         return ""

@@ -18,6 +18,7 @@ from shmem_model.readers.scope import Table
 
 from . import statements as st
 from . import syntax as sx
+from .footprint import line_words, used_words
 from .inventory import (
     SlotKey,
     SlotUse,
@@ -48,8 +49,9 @@ class Handle:
 class World:
     """Elements, platform and start state of one program."""
 
-    def __init__(self, program: sx.Program) -> None:
+    def __init__(self, program: sx.Program, ghost: bool = True) -> None:
         self.program = program
+        self.ghost = ghost
         self.values: Values = values_of(program)
         self.copies = copies(program)
         self.software = tuple(map(str, program.agents))
@@ -57,6 +59,8 @@ class World:
         self.handles = self._handles()
         self.head_blocks = sum(len(h.blocks) for h in self.handles if h.at_start)
         self.blocks = [(h, i) for h in self.handles for i in range(len(h.blocks))]
+        used = used_words(program, self.values)
+        self.words = [line_words(h.region, i, used[str(h.region.name)], ghost) for h, i in self.blocks]
         self.slots: dict[SlotKey, SlotUse] = slot_uses(program)
         self.counting = self.option("slots") == "counting"
         self.tokens = self._shares([self._tokens(use) for use in self.slots.values()])
@@ -125,6 +129,19 @@ class World:
             start += size
         return shares
 
+    def place(self, handle: int, index: int) -> tuple[int, int]:
+        """The block and the word (as an element) of a word of a region that the program uses."""
+        line, offset = divmod(index, self.handles[handle].region.words_per_line)
+        block = self.handles[handle].blocks[line]
+        return block, self.words[block].index(offset)
+
+    def word_name(self, block: int, word: int) -> str:
+        """A word as it is written in programs; where no access names the word, only its line."""
+        handle, line = self.blocks[block]
+        if word >= len(self.words[block]):
+            return f"line {line} of {handle.name}"
+        return f"{handle.name}[{line * handle.region.words_per_line + self.words[block][word]}]"
+
     def handle(self, region: str, generation: int = 0) -> int:
         """The number of a region's handle."""
         found = [i for i, h in enumerate(self.handles) if h.region.name == region]
@@ -140,7 +157,7 @@ class World:
             m.Region: tuple(h.name for h in self.handles) or ("none",),
             m.Block: lines or ("none",),
             m.Frame: (*lines[: self.head_blocks], *pool) or ("none",),
-            m.Word: tuple(f"w{i}" for i in range(max((h.region.words_per_line for h in self.handles), default=1))),
+            m.Word: tuple(f"w{i}" for i in range(max(map(len, self.words), default=1))),
             m.Value: self.values.names,
             m.Slot: tuple(f"{agent}:{slot}" for agent, slot in self.slots) or ("none",),
             m.Token: tuple(
@@ -249,6 +266,8 @@ class World:
                 found[block, word] = zero
         for init in self.program.inits:
             handle = self.handles[self.handle(init.region)]
-            line, word = divmod(int(init.index), handle.region.words_per_line)
-            found[handle.blocks[line], word] = self.values.index(int(init.value))
+            line, offset = divmod(int(init.index), handle.region.words_per_line)
+            block = handle.blocks[line]
+            if offset in self.words[block]:
+                found[block, self.words[block].index(offset)] = self.values.index(int(init.value))
         return found
