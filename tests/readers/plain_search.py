@@ -92,7 +92,17 @@ class Search:
                         after |= dict(self.table(update.function, update.body, state, env))
                     yield action.name, arguments, after
 
-    def run(self, limit: int = 5000) -> Found:
+    def some_states(self, count):
+        """The first reachable states, at most so many."""
+        seen, todo = set(), [self.start()]
+        while todo and len(seen) < count:
+            state = todo.pop(0)
+            if tuple(state.items()) not in seen:
+                seen.add(tuple(state.items()))
+                yield state
+                todo += [after for _, _, after in self.steps(state)]
+
+    def run(self, limit: int = 5000, invariants=()) -> Found:
         """Explore everything; more than `limit` states is an error of the test."""
         first = self.start()
         keys = list(first)
@@ -100,9 +110,7 @@ class Search:
         todo, fired, broken = [first], Counter(), Counter()
         while todo:
             state = todo.pop()
-            broken.update(
-                p.name for p in self.scope.machine.invariants if not self.value(p.closed, state, {})
-            )
+            broken.update(p.name for p in invariants if not self.value(p.closed, state, {}))
             for name, _, after in self.steps(state):
                 fired[name] += 1
                 packed = tuple(after[k] for k in keys)

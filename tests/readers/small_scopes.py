@@ -83,14 +83,31 @@ SMALL = {
         "moved",
         "freeze migrate unfreeze translate shootdown scrub",
         {m.Frame: 2, m.Agent: 1},
-        start={m.at: {(0, 0): 1}, m.available: {(1,): 1}, m.tlb: {(0, 0, 0): 1}},
+        start={
+            m.at: {(0, 0): True},
+            m.available: {(1,): True},
+            m.tlb: {(0, 0, 0): True},
+            m.tlb_writable: {(0, 0, 0): True},
+        },
     ),
     "copied": lambda: scope(
         "copied",
         "copy_start copy_step copy_wait",
         {m.Word: 2},
-        {m.engine: {(1,): 1}, m.serves: {(1, 0): 1}, m.cached: {(0,): 1}},
-        {m.memory: {(0, 1): 1}, m.last: {(0, 1): 1}},
+        {
+            m.engine: {(1,): True},
+            m.serves: {(1, 0): True},
+            m.cached: {(0,): True},
+            m.may_send: False,
+        },
+        {
+            m.memory: {(0, 1): 1},
+            m.last: {(0, 1): 1},
+            m.mapped: {(0, 0): True},
+            m.mapped_writable: {(0, 0): True},
+            m.tlb: {(0, 0, 0): True},
+            m.tlb_writable: {(0, 0, 0): True},
+        },
     ),
     "global": lambda: scope("global", "gb_begin gb_ack gb_end fill die lose"),
 }
@@ -109,9 +126,7 @@ first = Function("first", (), Colour, "platform", "the colour at the start")
 def swap(b):
     """Swap the colours of a cell and its neighbour, and the marks go round."""
     yield waits("ready", ready())
-    yield update(
-        colour, lambda c: ite(c.same(b), colour(beside(b)), ite(c.same(beside(b)), colour(b), colour(c)))
-    )
+    yield update(colour, lambda c: ite(c.same(b), colour(beside(b)), ite(c.same(beside(b)), colour(b), colour(c))))
     yield update(marked, lambda c: marked(beside(c)))
 
 
@@ -119,6 +134,7 @@ def swap(b):
 def paint(b, end, rule):
     """Paint a cell in a colour that is nowhere; its mark and readiness say what was so before."""
     yield refused("InvalidArgument", forall(Cell, lambda b: colour(b).differs(end)) & ~fixed(b))
+    yield waits("not marked twice", rule.implies(~marked(b) | marked(beside(b))))
     yield becomes(colour, b, to=end)
     yield becomes(marked, b, to=~marked(b), where=lambda c: rule)
     yield becomes(ready, to=ite(rule, exists(Cell, lambda c: marked(c)), ready()))

@@ -2,7 +2,7 @@
 
 Every parameter of an action is a ruleset variable and every condition a conjunct of its rule's guard, so the
 number of rules that the checker fires is the number of transitions.  Sorts are enumerations (no symmetry
-reduction).  The variables are the functions that some action updates; the others are constants and stand
+reduction).  The variables are the functions that some action can change; the others are constants and stand
 where they are used.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from shmem_model.language import BOOL, Action, Function, LanguageError, Property, Sort, Term, replace
 from shmem_model.language import terms as t
-from shmem_model.readers.printing import Assignment, Names, decision, element_name, ordered
+from shmem_model.readers.printing import Assignment, Names, assignment, decision, element_name, ordered
 from shmem_model.readers.scope import Scope, look_up
 
 KEYWORDS = frozenset(
@@ -38,12 +38,9 @@ def murphi(scope: Scope, properties: Iterable[Property] | None = None) -> str:
 class _Printer:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        changed = {function for action in scope.machine.actions.values() for function in action.updates}
-        self.variables = [f for f in scope.machine.state if f in changed]
+        self.variables = [function for function in scope.machine.state if self.can_change(function)]
         if not self.variables:
-            raise LanguageError(
-                f"scope {scope.name}: no action changes anything, there is nothing to explore"
-            )
+            raise LanguageError(f"scope {scope.name}: no action changes anything, there is nothing to explore")
         self.names = Names(KEYWORDS)
         for sort in scope.machine.sorts:
             self.names.add(sort, sort.name)
@@ -52,6 +49,16 @@ class _Printer:
         for sort in scope.machine.sorts:
             for index in range(scope.size(sort)):
                 self.names.add((sort, index), element_name(sort, scope.label(sort, index)))
+
+    def can_change(self, function: Function) -> bool:
+        """Some action updates the function, and not only to the Boolean that it is everywhere at the start."""
+        actions = self.scope.machine.actions.values()
+        new = {assignment(a.updates[function]).value for a in actions if function in a.updates}
+        old = {self.scope.machine.initial[function]}
+        if function in self.scope.start:
+            values = {look_up(self.scope.start[function], place) for place in self.scope.places(function)}
+            old = {t.Truth(bool(value)) for value in values} if function.result is BOOL else set()
+        return bool(new) and not (new == old and old <= {t.TRUE, t.FALSE} and len(old) == 1)
 
     def model(self, properties: Iterable[Property]) -> Iterator[str]:
         yield f"-- {self.scope.machine.name}: {self.scope.name}"
@@ -110,16 +117,16 @@ class _Printer:
     # Rules.
 
     def rule(self, action: Action) -> Iterator[str]:
-        temporary, in_place = ordered(action.updates)
+        changes = {f: update for f, update in action.updates.items() if f in self.variables}
+        temporary, in_place = ordered(changes)
         parts = [part for a in (*temporary, *in_place) for part in (a.outer, a.inner, a.value, a.target)]
         names = self.names.inside(action.parameters, [*(c.holds for c in action.conditions), *parts])
         yield f"\n-- {action.sentence}"
         if action.parameters:
-            yield (
-                "ruleset " + "; ".join(f"{names[p]}: {self.sort(p.sort)}" for p in action.parameters) + " do"
-            )
+            yield ("ruleset " + "; ".join(f"{names[p]}: {self.sort(p.sort)}" for p in action.parameters) + " do")
         yield f"rule {_quoted(action.name)}"
-        yield "  " + "\n  & ".join([self.text(c.holds, names) for c in action.conditions] or ["true"])
+        guard = [text for c in action.conditions if (text := self.text(c.holds, names)) != "true"]
+        yield "  " + "\n  & ".join(guard or ["true"])
         yield "==>"
         new = {a.function: names.add(("new", a.function), f"new_{a.function.name}") for a in temporary}
         if temporary:
@@ -177,18 +184,24 @@ class _Printer:
             case t.Apply():
                 return self.application(term, names)
             case t.Not():
-                return f"!{self.text(term.fields[0], names)}"
-            case t.And() | t.Or() | t.Implies() | t.Same():
-                sign = {t.And: "&", t.Or: "|", t.Implies: "->", t.Same: "="}[type(term)]
-                return "(" + f" {sign} ".join(self.text(part, names) for part in term.fields) + ")"
+                return _choice(self.text(term.fields[0], names), "false", "true")
+            case t.And():
+                return _joined("&", "true", "false", (self.text(part, names) for part in term.fields))
+            case t.Or():
+                return _joined("|", "false", "true", (self.text(part, names) for part in term.fields))
+            case t.Implies():
+                premise, conclusion = (self.text(part, names) for part in term.fields)
+                return conclusion if premise == "true" else f"({premise} -> {conclusion})"
+            case t.Same():
+                return "(" + " = ".join(self.text(part, names) for part in term.fields) + ")"
             case t.Ite():
-                condition, then, otherwise = (self.text(part, names) for part in term.fields)
-                return f"({condition} ? {then} : {otherwise})"
+                return _choice(*(self.text(part, names) for part in term.fields))
             case t.Forall() | t.Exists():
                 word = "forall" if isinstance(term, t.Forall) else "exists"
-                variable = f"{names[term.variable]}: {self.sort(term.variable.sort)}"
-                return f"({word} {variable} do {self.text(term.body, names)} end)"
-        raise LanguageError(f"Murphi has no {type(term).__name__}: {term}")
+                body = self.text(term.body, names)
+                over = f"{names[term.variable]}: {self.sort(term.variable.sort)}"
+                return body if body in ("true", "false") else f"({word} {over} do {body} end)"
+        raise LanguageError(f"Murphi has no {type(term).__name__}")
 
     def application(self, term: t.Apply, names: Names) -> str:
         function, arguments = term.function, term.parts
@@ -214,7 +227,17 @@ class _Printer:
         return decision(values, lambda value: self.value(function.result, value), choose)
 
 
+def _joined(sign: str, neutral: str, absorbing: str, parts: Iterable[str]) -> str:
+    """A con- or disjunction; what is known is left out."""
+    left = [part for part in dict.fromkeys(parts) if part != neutral]
+    if absorbing in left:
+        return absorbing
+    return neutral if not left else left[0] if len(left) == 1 else f"({f' {sign} '.join(left)})"
+
+
 def _choice(test: str, then: str, otherwise: str) -> str:
+    if test in ("true", "false"):
+        return then if test == "true" else otherwise
     if (then, otherwise) == ("true", "false"):
         return test
     if (then, otherwise) == ("false", "true"):
@@ -235,8 +258,8 @@ def _indented(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _where(condition: str, lines: Iterable[str]) -> Iterator[str]:
-    if condition == "true":
-        yield from lines
+    if condition in ("true", "false"):
+        yield from lines if condition == "true" else ()
         return
     yield f"if {condition} then"
     yield from _indented(lines)
@@ -244,7 +267,8 @@ def _where(condition: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _loop(loops: list[tuple[str, str]], lines: Iterable[str]) -> Iterator[str]:
-    if not loops:
+    lines = list(lines)
+    if not loops or not lines:
         yield from lines
         return
     (name, sort), rest = loops[0], loops[1:]

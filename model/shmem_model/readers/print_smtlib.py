@@ -102,7 +102,6 @@ class _Printer:
         head = [
             f"; {sentence}",
             "(set-info :smt-lib-version 2.6)",
-            "(set-info :status unsat)",
             "(set-logic UF)",
             "",
         ]
@@ -110,9 +109,7 @@ class _Printer:
         return "\n".join([*head, *self.always, *given, *asked])
 
     def claim(self, claim: Property) -> str:
-        return (
-            f"(assert {self.text(self.closed[claim.name], _Here(self.names.inside((), ())))}) ; {claim.name}"
-        )
+        return f"(assert {self.text(self.closed[claim.name], _Here(self.names.inside((), ())))}) ; {claim.name}"
 
     def sort(self, sort: Sort) -> str:
         return "Bool" if sort is BOOL else self.names[sort]
@@ -131,7 +128,7 @@ class _Printer:
                 word = "forall" if isinstance(term, t.Forall) else "exists"
                 inside, name = here.bind(term.variable)
                 return f"({word} (({name} {self.sort(term.variable.sort)})) {self.text(term.body, inside)})"
-        raise LanguageError(f"the SMT-LIB printer does not know {type(term).__name__}: {term}")
+        raise LanguageError(f"the SMT-LIB printer does not know {type(term).__name__}")
 
     def application(self, term: t.Apply, here: _Here) -> str:
         arguments = [self.text(part, here) for part in term.parts]

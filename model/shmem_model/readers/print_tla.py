@@ -2,9 +2,11 @@
 
 `tla(machine)` knows no sizes: sorts are constant sets, platform functions constant functions.  Every action
 is an operator over its parameters: its conditions, the new value of each function that it updates, and what
-stays UNCHANGED. `tla_model(scope)` extends it by elements, tables and a start state, and `tla_config(scope)`
-is TLC's configuration. TLC then generates one state more than there are transitions (the start state).
-Properties of steps are not printed.
+stays UNCHANGED.  `tla_model(scope)` adds elements, tables and a start state, and `tla_config(scope)` is TLC's
+configuration.  Properties of steps are not printed.
+
+TLC finds as many distinct states as the explorer.  It takes every disjunct of a condition as a step of its
+own, so it may generate more states than there are transitions.
 """
 
 from __future__ import annotations
@@ -86,9 +88,7 @@ class _Printer:
             yield f"\n\\* {axiom.sentence}\nASSUME {self.closed(axiom)}"
         yield "\nVARIABLES"
         names = [self.names[function] for function in self.machine.state]
-        for name, function, comma in zip(
-            names, self.machine.state, [","] * (len(names) - 1) + [""], strict=True
-        ):
+        for name, function, comma in zip(names, self.machine.state, [","] * (len(names) - 1) + [""], strict=True):
             yield f"  {name}{comma} \\* {function.sentence}"
         yield f"\nvars == <<{', '.join(names)}>>"
         yield "\nTypeOK =="
@@ -185,7 +185,7 @@ class _Printer:
                 word = "\\A" if isinstance(term, t.Forall) else "\\E"
                 over = f"{names[term.variable]} \\in {self.sort(term.variable.sort)}"
                 return f"({word} {over} : {self.text(term.body, names)})"
-        raise LanguageError(f"the TLA+ printer does not know {type(term).__name__}: {term}")
+        raise LanguageError(f"the TLA+ printer does not know {type(term).__name__}")
 
 
 def _formal(formal: t.Formal) -> str:
@@ -211,9 +211,7 @@ class _Model(_Printer):
         yield f"---- MODULE {self.model_name} ----"
         yield f"\\* Scope {self.scope.name}.  Run TLC with -deadlock: a state without a next one is no error."
         yield f"EXTENDS {self.module_name}"
-        new = [
-            name for sort in self.machine.sorts for name in self.members(sort) if name not in self.declared
-        ]
+        new = [name for sort in self.machine.sorts for name in self.members(sort) if name not in self.declared]
         yield f"CONSTANTS {', '.join(new)}" if new else ""
         for sort in self.machine.sorts:
             yield f"{self.names['set', sort]} == {_set(self.members(sort))}"
@@ -256,9 +254,7 @@ class _Model(_Printer):
         body = decision(values, lambda value: self.value(function.result, value), choose)
         if not formals:
             return body
-        over = (
-            f"{names[x]} \\in {self.names['set', x.sort] if sets else self.names[x.sort]}" for x in formals
-        )
+        over = (f"{names[x]} \\in {self.names['set', x.sort] if sets else self.names[x.sort]}" for x in formals)
         return f"[{', '.join(over)} |-> {body}]"
 
     def value(self, sort: Sort, index: int) -> str:

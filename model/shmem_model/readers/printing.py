@@ -123,9 +123,7 @@ class Assignment:
     @property
     def reads_other_cells(self) -> bool:
         """It reads cells of its own function that an earlier round of its loops may have changed."""
-        return bool(self.loops) and any(
-            r.function is self.function and r is not self.target for r in self.read
-        )
+        return bool(self.loops) and any(r.function is self.function and r is not self.target for r in self.read)
 
 
 def assignment(update: Update) -> Assignment:
@@ -157,9 +155,7 @@ def _split(update: Update) -> tuple[Term, Term]:
         return disj(*(part for part in body.fields if part is not old)), TRUE
     if isinstance(body, t.And) and old in body.fields:
         gone = [
-            part.fields[0] if isinstance(part, t.Not) else t.negation(part)
-            for part in body.fields
-            if part is not old
+            part.fields[0] if isinstance(part, t.Not) else t.negation(part) for part in body.fields if part is not old
         ]
         return disj(*gone), FALSE
     return TRUE, body
