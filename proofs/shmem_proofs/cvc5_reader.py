@@ -14,7 +14,7 @@ from typing import Any
 import cvc5
 from cvc5 import Kind
 
-from shmem_model.language import BOOL, Function, LanguageError, Machine, Sort, Term
+from shmem_model.language import BOOL, Function, LanguageError, Machine, Property, Sort, Term
 from shmem_model.language import terms as t
 
 Symbols = Mapping[Function, Any]
@@ -56,6 +56,15 @@ class SecondUniverse:
         """Symbols for a second state on the same platform."""
         platform = set(self.machine.platform)
         return {f: s if f in platform else self._symbol(f, f.name + suffix) for f, s in self.now.items()}
+
+    def closed(self, claim: Property) -> Any:
+        """A claim, for all values of its variables."""
+        variables: dict[Term, Any] = {v: self.manager.mkVar(self.sorts[v.sort], v.name) for v in claim.variables}
+        body = self.term(claim.body, variables, self.now)
+        if not variables:
+            return body
+        bound = self.manager.mkTerm(Kind.VARIABLE_LIST, *variables.values())
+        return self.manager.mkTerm(Kind.FORALL, bound, body)
 
     def constants(self, variables: Iterable[t.Parameter], prefix: str) -> dict[Term, Any]:
         """A constant for each parameter or free variable."""

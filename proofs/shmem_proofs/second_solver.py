@@ -15,7 +15,7 @@ import cvc5
 
 from shmem_model.language import Action, Function, LanguageError, Machine, Parameter, Property, Term
 from shmem_model.language import terms as t
-from shmem_proofs.cvc5_reader import Definition, SecondUniverse
+from shmem_proofs.cvc5_reader import Env, SecondUniverse, Symbols
 from shmem_proofs.induction import START, Obligation, Prover, Verdict, obligations
 
 RLIMIT = 2_000_000
@@ -30,110 +30,117 @@ class SecondProver:
     def __init__(self, machine: Machine, rlimit: int = RLIMIT) -> None:
         self.machine = machine
         self.rlimit = rlimit
-        self.universe = SecondUniverse(machine)
-        self.axioms = [self._closed(axiom) for axiom in machine.axioms]
-        self.invariants = [self._closed(claim) for claim in machine.invariants]
-        self._actions: dict[str, _ReadAction] = {}
-
-    def _closed(self, claim: Property) -> Any:
-        return self.universe.term(claim.closed, {}, self.universe.now)
-
-    def read(self, action: Action) -> _ReadAction:
-        """The action in cvc5's terms."""
-        if action.name not in self._actions:
-            self._actions[action.name] = _ReadAction(self.universe, action)
-        return self._actions[action.name]
 
     def check(self, obligation: Obligation) -> Verdict:
         """Ask cvc5; also where the action changes nothing that the claim mentions."""
+        question = _Question(self.machine, self.rlimit)
         claim = self.machine.property(obligation.claim)
-        solver = self.solver()
-        now = self.universe.now
-        variables = self.universe.constants(claim.variables, "sk_")
         if obligation.action == START:
-            then = self.universe.define(solver, self._initial(claim), now)
-            goal = self.universe.term(claim.body, variables, then)
-            return self.settle(solver, [*self.axioms, goal.notTerm()])
-        read = self.read(self.machine.actions[obligation.action])
-        then = self.universe.define(solver, read.definitions(claim), now)
-        if claim.kind == "invariant":
-            goal = self.universe.term(claim.body, variables, then)
+            question.start(claim)
         else:
-            goal = self.universe.term(claim.body, read.names(claim, variables), now, then)
-        return self.settle(solver, [*self.axioms, *self.invariants, read.guard, goal.notTerm()])
+            question.step(self.machine.actions[obligation.action], claim)
+        return question.verdict()
 
     def can_fire(self, action: Action) -> Verdict:
         """`holds` here means that the action can *not* fire in any state that satisfies the invariants."""
-        return self.settle(self.solver(), [*self.axioms, *self.invariants, self.read(action).guard])
+        question = _Question(self.machine, self.rlimit)
+        question.state()
+        question.take(action)
+        return question.verdict()
 
-    def _initial(self, claim: Property) -> dict[Function, Definition]:
-        universe, initial = self.universe, self.machine.initial
-        mentioned = [f for f in self.machine.functions if f in t.functions_of(claim.body) & initial.keys()]
-        return {f: universe.definition(f, initial[f], {}, universe.now) for f in mentioned}
 
-    def solver(self) -> Any:
-        """A fresh solver."""
-        solver = cvc5.Solver(self.universe.manager)
-        solver.setLogic("UF")
-        solver.setOption("finite-model-find", "true")
-        solver.setOption("produce-models", "true")
-        solver.setOption("rlimit-per", str(self.rlimit))
-        return solver
+class _Question:
+    """One question, with a solver and terms of its own: the answer does not depend on what was asked before."""
 
-    def settle(self, solver: Any, formulas: list[Any]) -> Verdict:
-        """`holds` if the formulas contradict each other."""
-        for formula in formulas:
-            solver.assertFormula(formula)
-        answer = solver.checkSat()
-        cost = int(solver.getStatistics()["resource::resourceUnitsUsed"]["value"])
+    def __init__(self, machine: Machine, rlimit: int) -> None:
+        self.machine = machine
+        self.universe = SecondUniverse(machine)
+        self.solver = cvc5.Solver(self.universe.manager)
+        self.solver.setLogic("UF")
+        self.solver.setOption("finite-model-find", "true")
+        self.solver.setOption("produce-models", "true")
+        self.solver.setOption("rlimit-per", str(rlimit))
+        self._assume(machine.axioms)
+
+    def _assume(self, claims: Iterable[Property]) -> None:
+        for claim in claims:
+            self.solver.assertFormula(self.universe.closed(claim))
+
+    def state(self) -> None:
+        """There is a state that satisfies the invariants."""
+        self._assume(self.machine.invariants)
+
+    def take(self, action: Action) -> dict[Term, Any]:
+        """The action can be taken in it; the constants that stand for its parameters."""
+        parameters = self.universe.constants(action.parameters, "p_")
+        self.solver.assertFormula(self.universe.term(action.guard, parameters, self.universe.now))
+        return parameters
+
+    def start(self, claim: Property) -> None:
+        """The claim is false at the start."""
+        then = self._after(claim, self.machine.initial, {})
+        self._refuse(self.universe.term(claim.body, self._variables(claim), then))
+
+    def step(self, action: Action, claim: Property) -> None:
+        """The claim is false of a step of the action, or after it."""
+        self.state()
+        parameters, now = self.take(action), self.universe.now
+        updates = {f: update.body for f, update in action.updates.items()}
+        then = self._after(claim, updates, parameters)
+        names = self._variables(claim)
+        if claim.kind == "step":
+            names = self._names(claim, names, action, parameters)
+            self._refuse(self.universe.term(claim.body, names, now, then))
+        else:
+            self._refuse(self.universe.term(claim.body, names, then))
+
+    def _variables(self, claim: Property) -> dict[Term, Any]:
+        return self.universe.constants(claim.variables, "sk_")
+
+    def _after(self, claim: Property, bodies: Mapping[Function, Term], env: Env) -> Symbols:
+        """The state in which the functions that the claim mentions have these values."""
+        universe, mentioned = self.universe, t.functions_of(claim.body)
+        definitions = {
+            f: universe.definition(f, body, env, universe.now) for f, body in bodies.items() if f in mentioned
+        }
+        return universe.define(self.solver, definitions, universe.now)
+
+    def _names(
+        self, claim: Property, variables: dict[Term, Any], action: Action, parameters: dict[Term, Any]
+    ) -> dict[Term, Any]:
+        """What names in a step property stand for; its own variables come before the action's."""
+        names = {**parameters, **variables}
+        for node in t.walk(claim.body):
+            if isinstance(node, Parameter) and node not in names:
+                names[node] = self._special(claim, node, action, parameters)
+        return names
+
+    def _special(self, claim: Property, node: Parameter, action: Action, parameters: dict[Term, Any]) -> Any:
+        if node.name == "answer" and action.returns is not None:
+            return self.universe.term(action.returns, parameters, self.universe.now)
+        if node.name == "actor":
+            actor = action.actor(node.sort)
+            return self.universe.constant("actor", node.sort) if actor is None else parameters[actor]
+        raise LanguageError(f"{claim.name} speaks of {node.name}, which {action.name} does not have")
+
+    def _refuse(self, goal: Any) -> None:
+        self.solver.assertFormula(goal.notTerm())
+
+    def verdict(self) -> Verdict:
+        """`holds` if what was asserted is a contradiction."""
+        answer = self.solver.checkSat()
+        cost = int(self.solver.getStatistics()["resource::resourceUnitsUsed"]["value"])
         if answer.isUnsat():
             return Verdict("holds", cost=cost)
         if answer.isSat():
-            return Verdict("not-inductive", self._sizes(solver), cost)
+            return Verdict("not-inductive", self._sizes(), cost)
         return Verdict("unknown", answer.getUnknownExplanation().name, cost)
 
-    def _sizes(self, solver: Any) -> str:
-        sizes = [(s, len(solver.getModelDomainElements(self.universe.sorts[s]))) for s in self.machine.sorts]
-        return "a model with " + ", ".join(f"{size} {sort.name}" for sort, size in sizes)
-
-
-class _ReadAction:
-    """An action with constants for its parameters."""
-
-    def __init__(self, universe: SecondUniverse, action: Action) -> None:
-        self.universe = universe
-        self.action = action
-        self.parameters = universe.constants(action.parameters, "p_")
-        self.guard = universe.term(action.guard, self.parameters, universe.now)
-        self._updates: dict[Function, Definition] = {}
-
-    def definitions(self, claim: Property) -> dict[Function, Definition]:
-        """The new values of the functions that the claim mentions."""
-        mentioned = t.functions_of(claim.body)
-        return {f: self._definition(f) for f in self.action.updates if f in mentioned}
-
-    def _definition(self, function: Function) -> Definition:
-        if function not in self._updates:
-            body, now = self.action.updates[function].body, self.universe.now
-            self._updates[function] = self.universe.definition(function, body, self.parameters, now)
-        return self._updates[function]
-
-    def names(self, claim: Property, variables: Mapping[Term, Any]) -> dict[Term, Any]:
-        """What names in a step property stand for; its own variables come before the action's."""
-        names = {**self.parameters, **variables}
-        for node in t.walk(claim.body):
-            if isinstance(node, Parameter) and node not in names:
-                names[node] = self._name(claim, node)
-        return names
-
-    def _name(self, claim: Property, node: Parameter) -> Any:
-        universe, action = self.universe, self.action
-        if node.name == "answer" and action.returns is not None:
-            return universe.term(action.returns, self.parameters, universe.now)
-        if node.name == "actor":
-            actor = action.actor(node.sort)
-            return universe.constant("actor", node.sort) if actor is None else self.parameters[actor]
-        raise LanguageError(f"{claim.name} speaks of {node.name}, which {action.name} does not have")
+    def _sizes(self) -> str:
+        elements = [
+            (sort, self.solver.getModelDomainElements(self.universe.sorts[sort])) for sort in self.machine.sorts
+        ]
+        return "a model with " + ", ".join(f"{len(found)} {sort.name}" for sort, found in elements)
 
 
 @dataclass(frozen=True)
@@ -173,9 +180,7 @@ class Agreement:
 
     def __str__(self) -> str:
         rows = [r for r in self.rows if r.state != AGREE or r.first.verdict != "holds"]
-        lines = [
-            f"{r.state}: {r.obligation.name}: z3 {r.first.verdict}, cvc5 {r.second.verdict}" for r in rows
-        ]
+        lines = [f"{r.state}: {r.obligation.name}: z3 {r.first.verdict}, cvc5 {r.second.verdict}" for r in rows]
         numbers = ", ".join(f"{number} {state}" for state, number in self.counts().items())
         return "\n".join([*lines, f"{len(self.rows)} obligations: {numbers}"])
 
