@@ -8,7 +8,7 @@ and 1, elements their index.  Nothing here is packed, folded or skipped: every u
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from shmem_model.language import Action, Function, LanguageError, Parameter, Property, Term
@@ -123,8 +123,8 @@ class Concrete:
     def holds_step(self, claim: Property, before: State, action: str, arguments: Sequence[int], after: State) -> bool:
         """A property of steps holds of this step.
 
-        Free variables of the property that are none of its own name the action's parameters; `answer` is what the
-        action returned.
+        Free variables of the property that are none of its own name the action's parameters; `actor` is the agent
+        that acts (whoever it is, where nobody in particular does), `answer` what the action returned.
         """
         text = self.actions[action]
         if claim.actions and text.base not in claim.actions and action not in claim.actions:
@@ -133,6 +133,13 @@ class Concrete:
         if text.returns is not None:
             run.env[Parameter("answer", text.returns.sort)] = self._compiled(text.returns)(run)
         run.after = after
+        names = {node for node in t.walk(claim.body) if isinstance(node, Parameter) and node.name == "actor"}
+        for name in names.difference(claim.variables):
+            actor = text.actor(name.sort)
+            if actor is None:
+                claim = replace(claim, variables=(*claim.variables, name))
+            else:
+                run.env[name] = run.env[actor]
         return bool(self._compiled(t.close(t.Forall, claim.variables, claim.body))(run))
 
     def culprits(self, claim: Property, state: State) -> Iterator[dict[str, str]]:
