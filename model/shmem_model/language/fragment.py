@@ -1,13 +1,15 @@
 """The sort graph: do the proof obligations lie in a fragment that solvers decide?
 
-A proof instantiates universally quantified variables.  Instantiating one of sort A can make a new term of sort B, by
-a function that is applied to it or by an existential variable that depends on it; if variables range over B, too,
-that term is a further instance of those.  So there is an edge from A to B.  As long as the edges form no cycle, the
-instances come to an end: every obligation has finitely many, and if it can fail it fails for finitely many elements.
+A proof instantiates universally quantified variables.  Instantiating one of sort A can make a new term of sort
+B, by a function that is applied to it or by an existential variable that depends on it; if variables range over
+B, too, that term is a further instance of those.  So there is an edge from A to B.  As long as the edges form
+no cycle, the instances come to an end: every obligation has finitely many, and if it can fail at all it fails
+for finitely many elements.
 
-The edges are read off the formulas that are really asserted, in negation normal form: axioms, invariants, guards,
-and negated claims with updates put in.  Sorts over which no variable ranges are no nodes: `total: Value, Value ->
-Value` makes new values for ever, but nobody instantiates anything with them.  Bool has two elements and is none.
+The edges are read off the formulas that are really asserted, in negation normal form: axioms, invariants,
+guards, and negated claims with updates put in.  Sorts over which no variable ranges are no nodes: `total:
+Value, Value -> Value` makes new values for ever, but nobody instantiates anything with them.  Bool has two
+elements and is none.
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from shmem_model.language import terms as t
-from shmem_model.language.actions import Action
+from shmem_model.language.actions import Action, Update
 from shmem_model.language.machines import Machine, Property
 
 Depends = Mapping[t.Term, frozenset[t.Sort]]
-"""For each variable in scope: the sorts of the universal variables on which its value depends (itself one: its own)."""
+"""For each variable in scope, the sorts of the universal variables on which its value depends."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class SortGraph:
 
     def _connect(self, sources: frozenset[t.Sort], target: t.Sort, reason: str) -> None:
         if target is not t.BOOL:
-            for source in sources:
+            for source in sorted(sources, key=lambda sort: sort.name):
                 self._edges.setdefault((source, target), Edge(source, target, reason))
 
 
@@ -151,7 +153,7 @@ def _search(
 
 
 def after_step(term: t.Term, action: Action, inside: bool = True) -> t.Term:
-    """The value of the term after the step, in terms of the state before it (`inside=False`: only under `after`)."""
+    """The value after the step in terms of the state before (`inside=False`: only what is under `after`)."""
     if isinstance(term, t.After):
         return after_step(term.fields[0], action)
     if isinstance(term, t.Forall | t.Exists):
@@ -169,14 +171,8 @@ def after_step(term: t.Term, action: Action, inside: bool = True) -> t.Term:
 
 def initially(term: t.Term, machine: Machine) -> t.Term:
     """The value of the term in the initial state, in terms of the platform."""
-    start = Action("start", "driver", (), (), _initial_updates(machine), "")
-    return after_step(term, start)
-
-
-def _initial_updates(machine: Machine) -> dict[t.Function, object]:
-    from shmem_model.language.actions import Update
-
-    return {function: Update(function, body) for function, body in machine.initial.items()}
+    values = {function: Update(function, body) for function, body in machine.initial.items()}
+    return after_step(term, Action("start", "driver", (), (), values, "The start."))
 
 
 def hypotheses(machine: Machine) -> Iterator[tuple[t.Term, str]]:
