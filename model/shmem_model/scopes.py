@@ -106,7 +106,9 @@ _ALL = (
         "two-slots",
         "a slot in either direction",
         "small",
-        _TWO.but(actions=("fill", "write", "flush", "drain", "fence", "send", "wait", "poll"), receivers=(0, 1), tokens=2),
+        _TWO.but(
+            actions=("fill", "write", "flush", "drain", "fence", "send", "wait", "poll"), receivers=(0, 1), tokens=2
+        ),
     ),
     NamedScope(
         "barrier-two-teams",
@@ -264,12 +266,8 @@ def named(name: str) -> NamedScope:
 
 def counts(found: Exploration) -> dict[str, Any]:
     """What is pinned of an exploration."""
-    return {
-        "states": found.states,
-        "transitions": found.transitions,
-        "depth": found.depth,
-        "per_action": {name: count for name, count in found.per_action.items()},
-    }
+    sizes = {"states": found.states, "transitions": found.transitions, "depth": found.depth}
+    return {**sizes, "per_action": dict(found.per_action)}
 
 
 def pinned() -> dict[str, dict[str, Any]]:

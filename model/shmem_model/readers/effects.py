@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from shmem_model.language import FALSE, TRUE, Function, Term, Update, conj, disj
 from shmem_model.language import terms as t
 from shmem_model.readers.bits import Value
-from shmem_model.readers.partial import CODE, CONSTANT, Partial, Run
+from shmem_model.readers.cells import CODE, CONSTANT, Run
+from shmem_model.readers.partial import Partial
 
 
 def change(body: Term, old: Term) -> Term:
@@ -115,9 +116,7 @@ class _Search:
             tests.append((last, made.run))
         self.start = [run for last, run in tests if last < 0]
         self.levels = []
-        for i, (slot, sort, step) in enumerate(
-            zip(slots, function.arguments, partial.strides(function), strict=True)
-        ):
+        for i, (slot, sort, step) in enumerate(zip(slots, function.arguments, partial.strides(function), strict=True)):
             size = range(partial.scope.size(sort))
             self.levels.append((slot, step, fixed.get(i), size, [run for last, run in tests if last == i]))
 

@@ -57,7 +57,14 @@ class CompiledEngine:
         while at < end:
             self._make_room()
             at, self.states = self._code.expand(
-                self._order, at, end, self.states, self._table, self._buffer, self.fired, int(FULLEST * len(self._table))
+                self._order,
+                at,
+                end,
+                self.states,
+                self._table,
+                self._buffer,
+                self.fired,
+                int(FULLEST * len(self._table)),
             )
         return end, self.states
 

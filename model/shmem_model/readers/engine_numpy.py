@@ -79,7 +79,13 @@ class NumpyEngine:
         return sorted_graph(
             self.packed.initial,
             (
-                (integers(source), [(number, index, integers(target)) for number, index, target in out])
+                (
+                    integers(source),
+                    [
+                        (number, None if index is None else index.tolist(), integers(target))
+                        for number, index, target in out
+                    ],
+                )
                 for source, out in self.edges or []
             ),
         )

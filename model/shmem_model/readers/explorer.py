@@ -198,7 +198,7 @@ class _Search:
             self._look(self.goals, level, depth, REACHED)
             if self.want_deadlocks:
                 result.deadlocks += sorted(self.engine.where(level, stuck))
-            if failed and stop_at_violation or limit is not None and self.engine.states > limit:
+            if (failed and stop_at_violation) or (limit is not None and self.engine.states > limit):
                 result.complete = False
                 break
             if most is not None and self.engine.states > most:
@@ -227,7 +227,7 @@ class _Search:
         result.states, result.depth = engine.states, len(result.levels) - 1
         result.transitions = int(sum(engine.fired))
         result.compile_seconds = engine.compile_seconds
-        result.per_action = {name: 0 for name in dict.fromkeys(a.base for a in result.scope.machine.actions.values())}
+        result.per_action = dict.fromkeys(dict.fromkeys(a.base for a in result.scope.machine.actions.values()), 0)
         for action, count in zip(self.packed.actions, engine.fired, strict=True):
             result.per_action[action.source.action.base] += int(count)
         for watch, other in [(w, HOLDS) for w in self.properties] + [(w, UNREACHABLE) for w in self.goals]:

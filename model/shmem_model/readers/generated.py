@@ -31,7 +31,8 @@ def load(source: str) -> ModuleType:
     except OSError:
         path = _write(Path(tempfile.mkdtemp(prefix="shmem-")), name, source)
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

@@ -111,7 +111,7 @@ class Graph:
             first = next((e for e in self.out[at] if e[2] in component), None)
             if first is not None:
                 walk, at = [first], first[2]
-        return tuple([*walk, *self._path(at, begin, component)])
+        return (*walk, *self._path(at, begin, component))
 
     def _path(self, source: int, target: int, inside: set[int]) -> list[Edge]:
         """A shortest path inside a strongly connected set."""
@@ -122,11 +122,11 @@ class Graph:
                 if edge[2] in inside and edge[2] not in came:
                     came[edge[2]] = edge
                     queue.append(edge[2])
-        path = []
-        edge = came[target]
-        while edge is not None:
-            path.append(edge)
-            edge = came[edge[0]]
+        path: list[Edge] = []
+        last = came[target]
+        while last is not None:
+            path.append(last)
+            last = came[last[0]]
         return path[::-1]
 
     def _components(self, inside: set[int]) -> Iterator[set[int]]:
@@ -167,7 +167,9 @@ class Graph:
                         yield component
 
 
-def sorted_graph(first: int, parts: Iterable[tuple[list[int], list[tuple[int, Sequence[int] | None, list[int]]]]]) -> Graph:
+def sorted_graph(
+    first: int, parts: Iterable[tuple[list[int], list[tuple[int, Sequence[int] | None, list[int]]]]]
+) -> Graph:
     """A graph from pieces: source states, and for each action number the positions of its sources and its targets."""
     found = [
         (sources[i], action, target)

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from shmem_model.language import BOOL, Action, Function, LanguageError, Parameter, Property, Sort, Term
+from shmem_model.language import BOOL, Action, Function, LanguageError, Property, Term
 from shmem_model.language import terms as t
-from shmem_model.readers.bits import FALSE, TRUE, Bits, Value, pack, spread
-from shmem_model.readers.effects import Effect
-from shmem_model.readers.partial import CONSTANT, Compiled, Partial, Run
+from shmem_model.readers.bits import Bits, Value, pack, spread
+from shmem_model.readers.instances import Plan
+from shmem_model.readers.partial import Partial
 from shmem_model.readers.scope import Scope, look_up
-
-Cell = tuple[Function, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ class _Grounding:
                 if (f.layer == "platform") is layer:
                     self.partial.add_function(f, self._start(f), fixed=f not in updated)
         self.start = {f: list(self.partial.cells[f]) for f in updated}
-        self.plans = {action.name: _Plan(self.partial, action) for action in self.actions}
+        self.plans = {action.name: Plan(self.partial, action) for action in self.actions}
         self.variables: dict[int, Bit] = {}
 
     def _start(self, function: Function) -> list[Value]:
@@ -175,7 +173,7 @@ class _Grounding:
             waiting = [action for action in self.actions if self.plans[action.name].reads & touched]
         return self._lay_out()
 
-    def _widen(self, plan: _Plan) -> set[Function]:
+    def _widen(self, plan: Plan) -> set[Function]:
         """Enumerate one action; bits that it can change become variables."""
         plan.enumerate()
         changed = set()
@@ -225,7 +223,7 @@ class _Grounding:
         variables = [self.variables[node] for node in nodes]
         return Ground(self.scope, self.bits, self.partial, variables, nodes, initial, actions, positions)
 
-    def _finish(self, plan: _Plan) -> list[GroundAction]:
+    def _finish(self, plan: Plan) -> list[GroundAction]:
         """The instances of an action as assignments to bits."""
         result = []
         for instance in plan.instances:
@@ -244,103 +242,6 @@ class _Grounding:
         return result
 
 
-@dataclass
-class _Instance:
-    arguments: tuple[int, ...]
-    guard: int
-    cells: dict[tuple[Function, int], Value]
-    returns: Value | None
-
-
-class _Plan:
-    """How the instances of one action are enumerated: parameters in order, conjuncts as soon as they can be decided."""
-
-    def __init__(self, partial: Partial, action: Action) -> None:
-        self.partial = partial
-        self.action = action
-        self.slots = [partial.slot(parameter) for parameter in action.parameters]
-        self.ranges = [range(partial.scope.size(parameter.sort)) for parameter in action.parameters]
-        self.instances: list[_Instance] = []
-        self.reads = 0
-
-    def enumerate(self) -> None:
-        """Find all instances whose guard is not false."""
-        self.instances = []
-        self._effects: list[Effect] | None = None
-        tests = self._tests()
-        if tests is not None:
-            self._levels = tests
-            self._descend(0, [])
-
-    def _tests(self) -> list[list[Run]] | None:
-        """The guard's conjuncts by the number of parameters that must be known; None if one is false anyway."""
-        levels: list[list[tuple[bool, Run]]] = [[] for _ in range(len(self.slots) + 1)]
-        self.reads = 0
-        for condition in self.action.conditions:
-            terms = condition.holds.fields if isinstance(condition.holds, t.And) else (condition.holds,)
-            for term in terms:
-                made = self.partial.compile(term)
-                if made.kind == CONSTANT:
-                    if made.value == FALSE:
-                        self.reads = made.reads
-                        return None
-                    self.reads |= made.reads
-                    continue
-                self.reads |= made.reads
-                levels[self._depth(made)].append((made.reads != 0, made.run))
-        return [[run for _, run in sorted(level, key=lambda pair: pair[0])] for level in levels]
-
-    def _depth(self, made: Compiled) -> int:
-        own = [i + 1 for i, slot in enumerate(self.slots) if made.free >> slot & 1]
-        if sum(1 << self.slots[i - 1] for i in own) != made.free:
-            raise LanguageError(f"action {self.action.name}: a condition mentions a variable that is no parameter")
-        return max(own, default=0)
-
-    def _descend(self, depth: int, guard: list[int]) -> None:
-        nodes = list(guard)
-        for run in self._levels[depth]:
-            node = run()
-            if node == FALSE:
-                return
-            if node != TRUE:
-                nodes.append(node)  # type: ignore[arg-type]
-        if depth == len(self.slots):
-            self._add(self.partial.bits.conj(nodes))
-            return
-        env, slot = self.partial.env, self.slots[depth]
-        for index in self.ranges[depth]:
-            env[slot] = index
-            self._descend(depth + 1, nodes)
-
-    def _add(self, guard: int) -> None:
-        if guard == FALSE:
-            return
-        partial = self.partial
-        if self._effects is None:
-            self._effects = [Effect(partial, u) for f, u in self.action.updates.items() if f in partial.cells]
-            for effect in self._effects:
-                self.reads |= effect.reads
-        cells: dict[tuple[Function, int], Value] = {}
-        for effect in self._effects:
-            now = partial.cells[effect.function]
-            for index, value in effect.values():
-                if value != now[index]:
-                    cells[effect.function, index] = value
-        returns = None
-        if self.action.returns is not None and self._readable(self.action.returns):
-            made = partial.compile(self.action.returns)
-            self.reads |= made.reads
-            returns = made.run()
-        arguments = tuple(partial.env[slot] for slot in self.slots)
-        self.instances.append(_Instance(arguments, guard, cells, returns))
-
-    def _readable(self, term: Term) -> bool:
-        return t.functions_of(term) <= self.partial.cells.keys()
-
-
 def closed(item: Property | Term) -> Term:
     """A property or formula as a closed formula."""
     return item.closed if isinstance(item, Property) else item
-
-
-__all__ = ["Bit", "Cell", "Ground", "GroundAction", "Parameter", "Sort", "closed", "ground", "needed_functions"]

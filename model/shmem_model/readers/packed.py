@@ -121,7 +121,9 @@ class Packed:
         """The claim for one ground action: parameters by name, `answer` for what it returns, `after` for its effect."""
         partial, parameters = self.ground.partial, one.action.parameters
         mapping: dict[Term, Term] = {
-            t.Parameter(p.name, p.sort): self.ground.scope.element(p.sort, i) if p.sort is not t.BOOL else (t.FALSE, t.TRUE)[i]
+            t.Parameter(p.name, p.sort): self.ground.scope.element(p.sort, i)
+            if p.sort is not t.BOOL
+            else (t.FALSE, t.TRUE)[i]
             for p, i in zip(parameters, one.arguments, strict=True)
             if p not in claim.variables
         }
@@ -159,4 +161,6 @@ class Packed:
 
 def _left(claim: Property, body: Term) -> tuple[t.Parameter, ...]:
     """`actor`, where nobody in particular takes the step: the claim then holds whoever it is."""
-    return tuple(n for n in t.walk(body) if isinstance(n, t.Parameter) and n.name == "actor" and n not in claim.variables)
+    return tuple(
+        n for n in t.walk(body) if isinstance(n, t.Parameter) and n.name == "actor" and n not in claim.variables
+    )

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from shmem_model.language import LanguageError, Property, Term
 from shmem_model.language import terms as t
 from shmem_model.readers.bits import Bits, Value
+from shmem_model.readers.cells import Run
 from shmem_model.readers.concrete import DONE, Answer, Call, Concrete, State
 from shmem_model.readers.effects import Effect
-from shmem_model.readers.partial import Partial, Run
+from shmem_model.readers.partial import Partial
 from shmem_model.readers.scope import Scope
 
 
@@ -36,7 +37,7 @@ class Quick:
     @property
     def state(self) -> State:
         """The current state."""
-        return {f: tuple(self._partial.cells[f]) for f in self.scope.machine.state}  # type: ignore[misc]
+        return {f: tuple(self._partial.cells[f]) for f in self.scope.machine.state}  # type: ignore[arg-type]
 
     def restore(self, state: State) -> None:
         """Make this the current state."""
@@ -131,5 +132,7 @@ class _Runner:
         if depth == len(self.slots):
             found.append(tuple([env[slot] for slot in self.slots]))
             return
-        for env[self.slots[depth]] in self.ranges[depth]:
+        slot = self.slots[depth]
+        for index in self.ranges[depth]:
+            env[slot] = index
             self._descend(depth + 1, found)

@@ -42,7 +42,12 @@ class Trace:
     def as_json(self) -> list[dict[str, Any]]:
         """The steps as plain data."""
         return [
-            {"action": s.action, "args": s.shown, "answer": s.answer, "changes": {c: list(p) for c, p in s.changes.items()}}
+            {
+                "action": s.action,
+                "args": s.shown,
+                "answer": s.answer,
+                "changes": {c: list(p) for c, p in s.changes.items()},
+            }
             for s in self.steps
         ]
 

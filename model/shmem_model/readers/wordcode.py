@@ -97,11 +97,7 @@ class WordCode:
             clear, set_ = (mask >> WORD * word & _ALL for mask in (action.clear, action.set))
             parts = [f"(s{word} & {self.constant(~clear)})" if clear else f"s{word}"]
             parts += [self.constant(set_)] if set_ else []
-            parts += [
-                f"({text} & {self.constant(mask)})"
-                for (at, text), mask in groups.items()
-                if at == word
-            ]
+            parts += [f"({text} & {self.constant(mask)})" for (at, text), mask in groups.items() if at == word]
             words.append(" | ".join(parts))
         return lines, words
 
