@@ -165,8 +165,25 @@ def after_step(term: t.Term, action: Action, inside: bool = True) -> t.Term:
     parts = [after_step(part, action, inside) for part in term.parts]
     if isinstance(term, t.Apply):
         return action.new(term.function, *parts) if inside else term.function(*parts)
-    made: t.Term = type(term)(*parts)
-    return made
+    return _rebuilt(term, parts)
+
+
+def _rebuilt(term: t.Term, parts: list[t.Term]) -> t.Term:
+    """The same connective of other parts, with constants folded."""
+    match term:
+        case t.Not():
+            return t.negation(parts[0])
+        case t.And():
+            return t.conj(*parts)
+        case t.Or():
+            return t.disj(*parts)
+        case t.Implies():
+            return parts[0].implies(parts[1])
+        case t.Same():
+            return parts[0].same(parts[1])
+        case t.Ite():
+            return t.ite(*parts)
+    raise t.LanguageError(f"the sort graph does not know {type(term).__name__}: {term}")
 
 
 def initially(term: t.Term, machine: Machine) -> t.Term:
