@@ -68,6 +68,12 @@ def caches(name="caches", **more):
     return scope(name, CACHES, **more)
 
 
+def whole():
+    """Every action of the machine, in a world of one agent."""
+    sizes = {m.Agent: 1, m.Value: 1}
+    return scope("whole", " ".join(MACHINE.actions), sizes, {m.receiver: 0, m.may_send: True})
+
+
 SMALL = {
     "sent": lambda: scope("sent", "send wait poll", {m.Slot: 2, m.Token: 2}),
     "counted": lambda: scope("counted", "send wait", {m.Slot: 2, m.Token: 2}, {m.counting: True}),

@@ -11,7 +11,20 @@ from shmem_model.readers.explorer import explore
 from shmem_model.readers.print_murphi import KEYWORDS, murphi
 from shmem_suite import referee
 from tests.readers.plain_search import Search
-from tests.readers.small_scopes import BROKEN_TOY, SMALL, TOY, Cell, Colour, caches, colour, marked, paint, swap, toy
+from tests.readers.small_scopes import (
+    BROKEN_TOY,
+    SMALL,
+    TOY,
+    Cell,
+    Colour,
+    caches,
+    colour,
+    marked,
+    paint,
+    swap,
+    toy,
+    whole,
+)
 
 SCOPES = {"toy": toy, "toy of four": lambda: toy(4, 2), **SMALL}
 
@@ -36,6 +49,14 @@ def test_rumur_counts_what_caches_do(rumur):
     scope = caches()
     ours, theirs = explore(scope), rumur(scope)
     assert (theirs.states, theirs.rules) == (ours.states, ours.transitions) == (24208, 349360)
+
+
+@pytest.mark.slow
+def test_rumur_counts_what_the_whole_machine_does(rumur):
+    scope = whole()
+    ours, theirs = explore(scope), rumur(scope)
+    assert (theirs.states, theirs.rules) == (ours.states, ours.transitions)
+    assert ours.states > 100_000
 
 
 def test_rumur_checks_the_invariants_of_the_machine(rumur):
