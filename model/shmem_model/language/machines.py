@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from shmem_model.language import terms as t
 from shmem_model.language.actions import Action, Condition
@@ -25,7 +26,7 @@ class Property:
     kind: str = "invariant"
     actions: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def closed(self) -> t.Term:
         """The property as a closed formula (for all, or for a witness for some, values of its variables)."""
         return t.close(t.Exists if self.kind == "state" else t.Forall, self.variables, self.body)

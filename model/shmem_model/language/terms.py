@@ -100,6 +100,7 @@ class Term(_Interned):
 
     def implies(self, other: Term) -> Term:
         """If self holds then so does other."""
+        _need_bool(self, other)
         if self is TRUE or other is TRUE:
             return other
         return TRUE if self is FALSE else Implies(self, other)
@@ -169,6 +170,11 @@ class Bound(_Named):
     """A variable of a quantifier: (name, sort, number), where the number is the height of its binder."""
 
     __slots__ = ()
+
+    @property
+    def height(self) -> int:
+        """Its number, so that no other binder over it takes that number."""
+        return int(self.fields[2])
 
 
 class Element(_Named):
@@ -385,6 +391,7 @@ class Function(_Interned):
 
 def conj(*terms: Term) -> Term:
     """All of the terms hold (flattened; constants are folded)."""
+    _need_bool(*terms)
     flat = [part for term in terms for part in (term.fields if isinstance(term, And) else (term,))]
     if FALSE in flat:
         return FALSE
@@ -394,6 +401,7 @@ def conj(*terms: Term) -> Term:
 
 def disj(*terms: Term) -> Term:
     """At least one of the terms holds (flattened; constants are folded)."""
+    _need_bool(*terms)
     flat = [part for term in terms for part in (term.fields if isinstance(term, Or) else (term,))]
     if TRUE in flat:
         return TRUE
@@ -410,6 +418,7 @@ def negation(term: Term) -> Term:
 
 def ite(condition: Term, then: Term, otherwise: Term) -> Term:
     """`then` where the condition holds, `otherwise` elsewhere (constants are folded)."""
+    _need_bool(condition)
     if isinstance(condition, Truth):
         return then if condition is TRUE else otherwise
     return then if then is otherwise else Ite(condition, then, otherwise)
@@ -417,19 +426,40 @@ def ite(condition: Term, then: Term, otherwise: Term) -> Term:
 
 def replace(term: Term, mapping: dict[Term, Term]) -> Term:
     """Replace variables by terms; binders are renumbered so that nothing is captured."""
-    if term in mapping:
-        return mapping[term]
+    return _replace(term, mapping, {}) if mapping else term
+
+
+_opened: list[str] = []  # binders that are open for replacing, outermost first: each hole has a name of its own
+
+
+def _replace(term: Term, mapping: dict[Term, Term], done: dict[Term, Term]) -> Term:
+    found = mapping.get(term, done.get(term))
+    if found is not None:
+        return found
     if isinstance(term, _Quantified):
-        hole = Parameter(f"<{term.variable.name}.{term.height}>", term.variable.sort)
-        inner = replace(term.body, {term.variable: hole})
-        return _bind(type(term), term.variable.name, hole, replace(inner, mapping))
-    if not term.parts:
-        return term
-    fields = [replace(field, mapping) if isinstance(field, Term) else field for field in term.fields]
-    return term if tuple(fields) == term.fields else type(term)(*fields)
+        new = _replace_under(term, mapping, done)
+    elif term.parts:
+        fields = [_replace(field, mapping, done) if isinstance(field, Term) else field for field in term.fields]
+        new = term if tuple(fields) == term.fields else type(term)(*fields)
+    else:
+        new = term
+    done[term] = new
+    return new
+
+
+def _replace_under(term: _Quantified, mapping: dict[Term, Term], done: dict[Term, Term]) -> Term:
+    name = term.variable.name
+    _opened.append(name)
+    try:
+        hole = Parameter(f"<{name}.{len(_opened)}>", term.variable.sort)
+        inner = _replace(term.body, {term.variable: hole}, {})
+        return _bind(type(term), name, hole, _replace(inner, mapping, done))
+    finally:
+        _opened.pop()
 
 
 def _bind(kind: type[_Quantified], name: str, hole: Term, body: Term) -> Term:
+    _need_bool(body)
     variable = Bound(name, hole.sort, body.height + 1)
     return kind(variable, replace(body, {hole: variable}))
 

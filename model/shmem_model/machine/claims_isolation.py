@@ -219,12 +219,6 @@ def one_source_for_a_landing(e: Term, b: Term, w: Term, c: Term, p: Term, y: Ter
     return both.implies(b.same(y) & w.same(q))
 
 
-@invariant(e=Agent, b=Block, w=Word, c=Block, p=Word)
-def every_copy_has_somebody_to_serve(e: Term, b: Term, w: Term, c: Term, p: Term) -> Term:
-    """A copy is made on behalf of an agent."""
-    return m.copying(e, b, w, c, p).implies(exists(Agent, lambda a: m.serves(e, a)))
-
-
 @step(b=Block, f=Frame, r=Region, w=Word)
 def who_may_not_write_changes_nothing(b: Term, f: Term, r: Term, w: Term) -> Term:
     """Memory of a live region changes only by a step of an agent (or of its engine) that may write the region."""

@@ -33,9 +33,10 @@ def copy_start(a: Term, e: Term, r: Term, b: Term, w: Term, s: Term, c: Term, p:
     yield from custody.on_copy_start(a, e, b, w, c, p)
 
 
-@action("hardware", e=Agent, b=Block, f=Frame, w=Word, c=Block, g=Frame, p=Word)
-def copy_step(e: Term, b: Term, f: Term, w: Term, c: Term, g: Term, p: Term) -> Iterator[Part]:
-    """The engine copies one word, memory to memory."""
+@action("hardware", e=Agent, a=Agent, b=Block, f=Frame, w=Word, c=Block, g=Frame, p=Word)
+def copy_step(e: Term, a: Term, b: Term, f: Term, w: Term, c: Term, g: Term, p: Term) -> Iterator[Part]:
+    """The engine copies one word for the agent that it serves, memory to memory."""
+    yield waits("on whose behalf", m.serves(e, a))
     yield waits("asked to", m.copying(e, b, w, c, p))
     yield waits("lives there", m.at(b, f) & m.at(c, g))
     yield becomes(m.memory, g, p, to=m.memory(f, w))
