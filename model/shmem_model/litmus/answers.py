@@ -236,7 +236,7 @@ def _order(reached: Reached) -> Callable[[int], int]:
 
 def bounded(reached: Reached) -> bool:
     """A bound was hit, so what was not found may exist all the same."""
-    terms: tuple[Term, ...] = (reached.compiled.out_of_tokens(), overflow(reached))
+    terms: tuple[Term, ...] = (reached.compiled.out_of_tokens(), reached.compiled.lost(), overflow(reached))
     return not reached.complete or any(reached.where(term) for term in terms)
 
 

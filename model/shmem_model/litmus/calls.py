@@ -17,6 +17,7 @@ from . import statements as st
 from . import syntax as sx
 from .footprint import words_of
 from .names import RegionName
+from .printer import condition
 from .printer import statement as text_of
 from .values import Registers, equals, registers_of, value_term, wait_any_numbers
 from .world import Handle, World
@@ -49,6 +50,8 @@ class Call:
     @property
     def text(self) -> str:
         """The statement as text."""
+        if isinstance(self.statement, st.If | st.Until):
+            return f"{type(self.statement).__name__.lower()} {condition(self.statement.condition)}"
         return text_of(self.statement)
 
     @property
@@ -142,7 +145,7 @@ class CallMaker:
             places = list(self._indices(index, s.region))
         ways = [Way(action, {"a": self.agent, **self._place(s.region, i), **values}, when) for when, i in places]
         bad = FALSE if isinstance(index, sx.Const) else ~disj(*(when for when, _ in places))
-        return Call(s, ways or [Way(NOTHING, when=FALSE)], register, bad=bad, uses=tuple(sorted(uses)))
+        return Call(s, ways or [Way(NOTHING, {"a": self.agent}, FALSE)], register, bad=bad, uses=tuple(sorted(uses)))
 
     def _indices(self, index: sx.Register, region: str) -> Iterator[tuple[Term, int]]:
         """The words that an index register can mean, each with its condition."""
@@ -172,7 +175,7 @@ class CallMaker:
         region = call.ways[0].values["r"]
         open_ = m.part_of(block, region) & (m.mapped(self.agent, block) | self._entry(self.agent, block))
         call.ways[0].when = open_
-        call.ways.append(Way(NOTHING, when=~open_))
+        call.ways.append(Way(NOTHING, {"a": self.agent}, ~open_))
         return call
 
     def _entry(self, agent: Term, block: Term) -> Term:
@@ -271,7 +274,7 @@ class CallMaker:
                 yield self._call(s, "die")
             case st.Compact():
                 frozen = exists(m.Block, lambda b: m.frozen(b))
-                yield Call(s, [Way(NOTHING, when=~frozen)])
+                yield Call(s, [Way(NOTHING, {"a": self.agent}, ~frozen)])
             case st.Alloc():
                 self.generations[s.region.name] = self.generations.get(s.region.name, 0) + 1
                 yield from self._each_line(s, s.region.name, "alloc")
@@ -296,4 +299,4 @@ class CallMaker:
         for block in self.world.handles[self._handle(s.region)].blocks:
             line = self.world.element(m.Block, block)
             entry = self._entry(whose, line)
-            yield Call(s, [Way("shootdown", {"a": whose, "b": line}, entry), Way(NOTHING, when=~entry)])
+            yield Call(s, [Way("shootdown", {"a": whose, "b": line}, entry), Way(NOTHING, {"a": self.agent}, ~entry)])

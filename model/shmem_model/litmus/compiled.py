@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from shmem_model.language import TRUE, Action, Function, Machine, Sort, Term, conj, disj, exists
+from shmem_model.language import FALSE, TRUE, Action, Function, Machine, Sort, Term, conj, disj, exists
 from shmem_model.language import terms as t
 from shmem_model.machine import vocabulary as m
 from shmem_model.readers.scope import Scope
@@ -51,6 +51,10 @@ class Compiled:
     def some_failed(self) -> Term:
         """Some call was refused, faulted or answered PeerLost."""
         return disj(*(code.at(code.failed) for code in self.codes))
+
+    def lost(self) -> Term:
+        """Some agent would have to decide by a number that is not known."""
+        return FALSE if self.world.values.closed else disj(*(code.at(code.lost) for code in self.codes))
 
     def out_of_tokens(self) -> Term:
         """A loop has filled a slot, so what follows is not covered."""
@@ -181,7 +185,7 @@ def _busy(team: Term, epoch: Term) -> Term:
 
 
 def _scope(world: World, codes: list[Code], machine: Machine, reduced: bool) -> Scope:
-    names = dict(world.names) | {code.counter.result: code.place_names for code in codes}
+    names = dict(world.names) | {code.counter.result: code.place_names[: code.size] for code in codes}
     sizes = {sort: len(of) for sort, of in names.items()}
     platform = world.platform()
     start = {f: table for f, table in world.start(translated=reduced).items() if f in machine.functions}

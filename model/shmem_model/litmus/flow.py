@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from shmem_model.language import FALSE, TRUE, Function, Sort, Term, ite
 from shmem_model.language import terms as t
 
 from .calls import Call
 from .lowering import Assign, Branch, Check, Instruction, Jump
-from .values import Registers, Values, condition_term, registers_of, value_term
+from .values import Registers, Values, condition_term, registers_of, unclear, value_term
 
 
 @dataclass
@@ -40,7 +41,11 @@ Tree = Leaf | Fork
 
 @dataclass
 class Code:
-    """The compiled program of one agent: its calls in order of their places; then `end`, then `failed`."""
+    """The compiled program of one agent: its calls in order of their places; then `end`, then `failed`.
+
+    Where numbers may leave the range that is provided for there is one more place, `lost`: the agent would have to
+    decide by a number that is not known, and what follows is not answered.
+    """
 
     agent: str
     instructions: list[Instruction]
@@ -54,17 +59,18 @@ class Code:
         self.calls = [call for n in self.numbers if isinstance(call := self.instructions[n], Call)]
         self.end = len(self.numbers)
         self.failed = self.end + 1
+        self.lost = self.failed + 1
         self._ahead: dict[int, frozenset[int]] = {}
 
     @property
     def size(self) -> int:
         """How many places there are."""
-        return self.failed + 1
+        return self.failed + 1 if self.values.closed else self.lost + 1
 
-    @property
+    @cached_property
     def place_names(self) -> tuple[str, ...]:
         """What to call the places."""
-        return (*(f"{call.statement.pos.line}: {call.text}" for call in self.calls), "end", "failed")
+        return (*(f"{call.statement.pos.line}: {call.text}" for call in self.calls), "end", "failed", "lost")
 
     def at(self, *places: int) -> Term:
         """The agent is at one of these places."""
@@ -80,7 +86,7 @@ class Code:
     def place(self, place: int) -> Term:
         """A place as a term."""
         sort: Sort = self.counter.result
-        return t.Element(self.place_names[place] if place < self.size else "?", sort, place)
+        return t.Element(self.place_names[place], sort, place)
 
     # ------------------------------------------------------------ symbolic run
 
@@ -96,19 +102,25 @@ class Code:
                     at += 1
                 case Jump(target):
                     at = target
-                case Branch(condition, otherwise):
-                    holds = condition_term(condition, self.values, now)
-                    if holds is TRUE or holds is FALSE:
-                        at = at + 1 if holds is TRUE else otherwise
-                        continue
-                    return Fork(holds, self.run(at + 1, now), self.run(otherwise, now))
-                case Check(condition):
-                    holds = condition_term(condition, self.values, now)
-                    if holds is not TRUE:
-                        failed = Leaf(self.failed, now)
-                        return failed if holds is FALSE else Fork(holds, self.run(at + 1, now), failed)
-                    at += 1
+                case Branch() | Check() as instruction:
+                    decided = self._decide(at, instruction, now)
+                    if not isinstance(decided, int):
+                        return decided
+                    at = decided
         return Leaf(self.end, now)
+
+    def _decide(self, at: int, instruction: Branch | Check, now: Registers) -> Tree | int:
+        """What follows a condition: an instruction if its truth is known, else a decision."""
+        holds = condition_term(instruction.condition, self.values, now)
+        lost = unclear(instruction.condition, self.values, now)
+        otherwise = instruction.otherwise if isinstance(instruction, Branch) else None
+        if lost is TRUE:
+            return Leaf(self.lost, now)
+        if holds is TRUE and lost is FALSE:
+            return at + 1
+        no = Leaf(self.failed, now) if otherwise is None else self.run(otherwise, now)
+        tree = no if holds is FALSE else Fork(holds, self.run(at + 1, now), no)
+        return tree if lost is FALSE else Fork(lost, Leaf(self.lost, now), tree)
 
     def after(self, place: int, registers: Registers) -> Tree:
         """From behind the call at a place to the next calls."""
@@ -173,7 +185,7 @@ class Code:
                 inside = (inside - self._sets(at)) | self._uses(at) | kept
                 if inside != live[at]:
                     live[at], changed = inside, True
-        return [*(live[n] for n in self.numbers), set(kept), set(kept)]
+        return [*(live[n] for n in self.numbers), *(set(kept) for _ in range(3))]
 
     def _sets(self, at: int) -> set[str]:
         match self.instructions[at]:

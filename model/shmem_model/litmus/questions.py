@@ -115,10 +115,10 @@ def overflow(reached: Reached) -> Term:
     return disj(*parts)
 
 
-def value_in(reached: Reached, state: int, cell: sx.FinalRegister | sx.FinalWord) -> int:
-    """The number that a cell holds in a state."""
+def value_in(reached: Reached, state: int, cell: sx.FinalRegister | sx.FinalWord) -> int | None:
+    """The number that a cell holds in a state; None for a number out of range."""
     compiled, ground = reached.compiled, reached.packed.ground
-    numbers = compiled.world.values.numbers
+    numbers = (*compiled.world.values.numbers, None)
     if isinstance(cell, sx.FinalRegister):
         function = register_function(compiled, cell)
         return 0 if function is None else numbers[ground.value(state, function, ())]
@@ -137,8 +137,8 @@ def outcomes(reached: Reached, cells: list[sx.FinalRegister | sx.FinalWord]) -> 
     found: dict[tuple[int, ...], tuple[Outcome, int]] = {}
     names = [name_of(cell) for cell in cells]
     for state in reached.where(final(reached.compiled, cells)):
-        values = tuple(value_in(reached, state, cell) for cell in cells)
-        if values not in found:
+        values = tuple(n for cell in cells if (n := value_in(reached, state, cell)) is not None)
+        if len(values) == len(cells) and values not in found:
             found[values] = dict(zip(names, values, strict=True)), state
     return [found[key] for key in sorted(found)]
 

@@ -22,12 +22,13 @@ from shmem_model.machine import vocabulary as m
 from shmem_model.machine.caches import nothing_posted, some_dirty
 from shmem_model.readers.packed import Packed
 
+from .calls import NOTHING
 from .compiled import Compiled
 from .driver import ACCESSES, needed_places
 from .flow import Code
 from .views import CUSTODY, OUTCOME
 
-_ALWAYS = ("fence", "copy_start", "copy_wait", "gb_begin", "gb_end")
+_ALWAYS = ("fence", "copy_start", "copy_wait", "gb_begin", "gb_end", NOTHING)
 
 
 def local_when(compiled: Compiled, code: Code, place: int) -> Term:
@@ -37,7 +38,7 @@ def local_when(compiled: Compiled, code: Code, place: int) -> Term:
         return FALSE
     values = call.ways[0].values
     if call.action in _ALWAYS:
-        return TRUE
+        return call.ways[0].when
     if call.action in ("arrive", "leave"):
         return TRUE if len(world.epochs[_index(values["g"])]) == 1 else FALSE
     if call.action in ("send", "wait"):

@@ -22,7 +22,7 @@ from .inventory import Occurrence, occurrences
 
 MODULUS = 65536
 MAX_VALUES = 24
-MAX_ROUNDS = 8
+MAX_ROUNDS = 20
 Registers = Mapping[str, Term]
 """What stands in the registers of an agent."""
 
@@ -147,11 +147,28 @@ def value_term(node: sx.Expr, values: Values, registers: Registers) -> Term:
     by_result: dict[Element, list[Term]] = {}
     for condition, chosen in _cases(registers_of(node), values, registers):
         by_result.setdefault(values.element(number_of(node, _look(chosen))), []).append(condition)
-    *others, (result, _) = by_result.items()  # the last one also where a register holds `other`
-    term: Term = result
-    for element, conditions in others:
+    return _choice(by_result, values if registers_of(node) else None)
+
+
+def _choice(by_result: dict[Element, list[Term]], values: Values | None) -> Term:
+    """One of these elements; `other` where none of the conditions holds (or the last one, if that cannot be)."""
+    choices = list(by_result.items())
+    term: Term = choices[-1][0]
+    if values is not None and values.other is not None:
+        term = Element(values.names[values.other], m.Value, values.other)
+    else:
+        choices.pop()
+    for element, conditions in choices:
         term = ite(disj(*conditions), element, term)
     return term
+
+
+def unclear(node: sx.Condition, values: Values, registers: Registers) -> Term:
+    """Some register that the condition mentions has left the range of numbers that is provided for."""
+    if values.other is None:
+        return FALSE
+    other = Element(values.names[values.other], m.Value, values.other)
+    return disj(*(equals(registers[name], other) for name in registers_of(node)))
 
 
 def with_sums(term: Term, values: Values) -> Term:
@@ -166,11 +183,7 @@ def _sum_term(left: Term, right: Term, values: Values) -> Term:
         condition = conj(equals(left, values.element(x)), equals(right, values.element(y)))
         if condition is not FALSE:
             by_result.setdefault(values.element(x + y), []).append(condition)
-    *others, (result, _) = by_result.items()
-    term: Term = result
-    for element, conditions in others:
-        term = ite(disj(*conditions), element, term)
-    return term
+    return _choice(by_result, values)
 
 
 def condition_term(node: sx.Condition, values: Values, registers: Registers) -> Term:
