@@ -160,7 +160,10 @@ def _without_parts(term: Term) -> Iterator[Variant]:
             join = conj if isinstance(term, t.And) else disj
             word = "and" if isinstance(term, t.And) else "or"
             for gone in term.fields:
-                yield f"without `{word} {show(gone)}`", join(*(part for part in term.fields if part is not gone))
+                yield (
+                    f"without `{word} {show(gone)}`",
+                    join(*(part for part in term.fields if part is not gone)),
+                )
         case t.Implies():
             premise, conclusion = term.fields
             yield f"without `{show(premise)} ->`", conclusion

@@ -7,6 +7,7 @@ per nesting of quantifiers.  What does not depend on an axis has length 1 there,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,21 @@ AXES = 1 + FORMALS + 8
 """Rows, the most argument places that a function has, the deepest nesting of quantifiers."""
 
 
+@dataclass(frozen=True)
+class Calls:
+    """Calls of one action: the number of the state and, by parameter, the arguments."""
+
+    rows: Array
+    arguments: list[Array]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def only(self, chosen: Array | slice) -> Calls:
+        """Some of the calls."""
+        return Calls(self.rows[chosen], [values[chosen] for values in self.arguments])
+
+
 class StepArrays:
     """A scope whose steps are taken from many states together."""
 
@@ -42,57 +58,52 @@ class StepArrays:
     def start(self) -> States:
         """The start state, as an array of one."""
         initial = Concrete(self.scope).initial()
-        return {
-            f: np.array(initial[f], dtype=_kind(f)).reshape(1, *self.sizes[f]) for f in self.functions
-        }
+        return {f: np.array(initial[f], dtype=_kind(f)).reshape(1, *self.sizes[f]) for f in self.functions}
 
     # ------------------------------------------------------------------ steps
 
-    def calls(self, action: Action, number: int) -> tuple[Array, list[Array]]:
-        """Every state with all arguments: the state's number, and one array per parameter."""
+    def calls(self, action: Action, rows: range) -> Calls:
+        """These states with all arguments, state by state."""
         sizes = [self.scope.size(p.sort) for p in action.parameters]
-        grid = np.indices((number, *sizes), dtype=np.int32).reshape(1 + len(sizes), -1)
-        return grid[0], list(grid[1:])
+        grid = np.indices((len(rows), *sizes), dtype=np.int32).reshape(1 + len(sizes), -1)
+        return Calls(grid[0] + np.int32(rows.start), list(grid[1:]))
 
-    def answers(self, action: Action, states: States) -> Array:
-        """For every call the number of the first condition that does not hold, or -1 where the step can be taken."""
-        rows, arguments = self.calls(action, _count(states))
-        answers = np.full(len(rows), -1, dtype=np.int16)
-        left = np.arange(len(rows))
-        for number, condition in enumerate(action.conditions):
-            env = self._environment(action, [values[left] for values in arguments])
-            holds = self._flat(self.value(condition.holds, states, rows[left], env), len(left))
+    def answers(self, action: Action, states: States, calls: Calls, skip: int = 0) -> Array:
+        """For every call the number of the first condition that does not hold, or -1 where the step can be taken.
+
+        The first `skip` conditions are known to hold.
+        """
+        answers = np.full(len(calls), -1, dtype=np.int16)
+        left = np.arange(len(calls))
+        for number, condition in list(enumerate(action.conditions))[skip:]:
+            holds = self.holds(condition.holds, action, states, calls.only(left))
             answers[left[~holds]] = number
             left = left[holds]
         return answers
 
-    def enabled(self, action: Action, answers: Array, number: int) -> tuple[Array, list[Array]]:
-        """The calls whose step can be taken."""
-        rows, arguments = self.calls(action, number)
-        done = answers < 0
-        return rows[done], [values[done] for values in arguments]
+    def holds(self, term: Term, action: Action, states: States, calls: Calls) -> Array:
+        """In which calls a Boolean term over the action's parameters holds."""
+        value = self.value(term, states, calls.rows, self._environment(action, calls.arguments))
+        assert value.dtype == np.bool_
+        return np.broadcast_to(value.reshape(value.shape[0]), (len(calls),))
 
-    def new_value(self, action: Action, function: Function, states: States, rows: Array, arguments: list[Array]) -> Array:
+    def new_value(self, action: Action, function: Function, states: States, calls: Calls) -> Array:
         """What a function is after the steps."""
-        update = action.updates.get(function)
+        update, rows = action.updates.get(function), calls.rows
         if update is None:
             return states[function][rows]
-        env = self._environment(action, arguments)
+        env = self._environment(action, calls.arguments)
         for place, (formal, size) in enumerate(zip(function.formals, self.sizes[function], strict=True), 1):
             elements = np.arange(size)
             env[formal] = _along(elements.astype(np.bool_) if formal.sort is BOOL else elements, place)
         value = self.value(update.body, states, rows, env)
         shape = (len(rows), *self.sizes[function])
-        return np.broadcast_to(value[(..., *[0] * (value.ndim - len(shape)))], shape)
+        return np.broadcast_to(value.reshape(value.shape[: len(shape)]), shape)
 
     def _environment(self, action: Action, arguments: list[Array]) -> dict[Term, Array]:
         """Boolean arguments become Booleans: a mask of numbers would select rows by number."""
         pairs = zip(action.parameters, arguments, strict=True)
         return {p: _along(values.astype(np.bool_) if p.sort is BOOL else values, 0) for p, values in pairs}
-
-    def _flat(self, value: Array, count: int) -> Array:
-        assert value.dtype == np.bool_
-        return np.broadcast_to(value.reshape(value.shape[0]), (count,))
 
     # ------------------------------------------------------------------ terms
 
@@ -165,9 +176,10 @@ def explored(arrays: StepArrays, depth: int | None = None) -> tuple[States, list
 def _successors(arrays: StepArrays, level: States) -> Iterator[States]:
     count = _count(level)
     for action in arrays.scope.machine.actions.values():
-        rows, arguments = arrays.enabled(action, arrays.answers(action, level), count)
-        if len(rows):
-            yield {f: arrays.new_value(action, f, level, rows, arguments) for f in arrays.functions}
+        calls = arrays.calls(action, range(count))
+        calls = calls.only(arrays.answers(action, level, calls) < 0)
+        if len(calls):
+            yield {f: arrays.new_value(action, f, level, calls) for f in arrays.functions}
 
 
 def _merge(parts: list[States]) -> States:

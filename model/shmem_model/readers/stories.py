@@ -1,0 +1,109 @@
+"""Stories: a run that breaks a claim, told step by step, replayed by the concrete reader, and made shorter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from shmem_model.language import LanguageError, Property
+from shmem_model.readers.concrete import Call, Concrete
+from shmem_model.readers.scope import Scope
+from shmem_model.readers.walker import Broken, Walker, claims_of
+
+PAIRS = 30
+"""Runs of at most so many steps are also tried without every two of them."""
+
+
+@dataclass(frozen=True)
+class Story:
+    """A run from the start state of a scope whose last step breaks a claim."""
+
+    scope: Scope
+    steps: tuple[Call, ...]
+    broken: Broken
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __str__(self) -> str:
+        told = [f"{number:3} {_shown(self.scope, call)}" for number, call in enumerate(self.steps, 1)]
+        return "\n".join([f"scope {self.scope.name}, from its start:", *told, f"breaks {self.broken}", self.code])
+
+    @property
+    def code(self) -> str:
+        """The steps as Python, to be kept as a test: `replay(scope, steps)`."""
+        return f"steps = {list(self.steps)!r}"
+
+
+def _shown(scope: Scope, call: Call) -> str:
+    action, arguments = call
+    parameters = scope.machine.actions[action].parameters
+    shown = (f"{p.name}={scope.label(p.sort, i)}" for p, i in zip(parameters, arguments, strict=True))
+    return f"{action}({', '.join(shown)})"
+
+
+def replay(scope: Scope, steps: Iterable[Call], properties: Iterable[Property] | None = None) -> Story | None:
+    """Take the steps with the concrete reader, every claim checked after each; the story if one breaks.
+
+    LanguageError where a step cannot be taken.
+    """
+    concrete, claims = Concrete(scope), claims_of(scope.machine, properties)
+    state, taken = concrete.initial(), []
+    for action, arguments in steps:
+        after = concrete.step(state, action, arguments)
+        taken.append((action, tuple(arguments)))
+        for claim in claims:
+            if claim.kind == "invariant" and not concrete.holds(claim, after):
+                return Story(scope, tuple(taken), Broken(claim, next(concrete.culprits(claim, after))))
+            if claim.kind == "step" and not concrete.holds_step(claim, state, action, arguments, after):
+                return Story(scope, tuple(taken), Broken(claim, {}))
+        state = after
+    return None
+
+
+def shortened(walker: Walker, story: Story) -> Story:
+    """Leave out steps as long as the rest can be taken and the same claim breaks.
+
+    First long stretches, then single steps, then every two.
+    """
+    best = _attempt(walker, story.steps, story.broken.claim)
+    if best is None:
+        raise LanguageError(f"the story breaks no {story.broken.claim.name} when it is told again:\n{story}")
+    while True:
+        shorter = next(_shorter(walker, best), None)
+        if shorter is None:
+            return best
+        best = shorter
+
+
+def _shorter(walker: Walker, story: Story) -> Iterator[Story]:
+    """Shorter stories that break the same claim."""
+    for steps in _candidates(story.steps):
+        found = _attempt(walker, steps, story.broken.claim)
+        if found is not None and len(found) < len(story):
+            yield found
+
+
+def _candidates(steps: tuple[Call, ...]) -> Iterator[tuple[Call, ...]]:
+    size = len(steps) // 2
+    while size:
+        for start in range(len(steps) - size, -1, -1):
+            yield steps[:start] + steps[start + size :]
+        size //= 2
+    if len(steps) <= PAIRS:
+        for one, other in combinations(range(len(steps)), 2):
+            yield tuple(step for i, step in enumerate(steps) if i not in (one, other))
+
+
+def _attempt(walker: Walker, steps: Sequence[Call], claim: Property) -> Story | None:
+    """The steps from the start, without those that cannot be taken; the story if that breaks the claim."""
+    walker.restart()
+    taken: list[Call] = []
+    for action, arguments in steps:
+        if walker.can_take(action, arguments):
+            broken = walker.take(action, arguments)
+            taken.append((action, arguments))
+            if broken is not None:
+                return Story(walker.scope, tuple(taken), broken) if broken.claim is claim else None
+    return None
