@@ -16,6 +16,8 @@ from shmem_suite.story import Trace
 
 Verdict = Literal["holds", "fails", "not-inductive", "unknown"]
 Kind = Literal["theorem", "witness", "red-twin", "exploration", "litmus", "mutant", "differential", "referee"]
+PinnedIn = Literal["manifest", "scopes", "code"]
+"""Where pinned counts stand: in the manifest's `pins.json`, with the scopes of the model, or in the code itself."""
 Tier = Literal["quick", "default", "full"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -132,7 +134,7 @@ class Check:
     names: tuple[str, ...] = ()
     pinned: bool = False
     pins: Mapping[str, Any] | None = None
-    own_pins: bool = False
+    pinned_in: PinnedIn = "manifest"
     covers: frozenset[str] = frozenset()
     combine: Combine = weakest
 

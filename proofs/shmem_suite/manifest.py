@@ -76,7 +76,7 @@ def load(folder: Path | None = None) -> Manifest:
             entries[file.stem] = _entries(file)
     if not entries:
         raise ManifestError(f"the manifest is empty: no file in {place}")
-    twice = _twice(entry.id for group in entries.values() for entry in group)
+    twice = _twice(entry.id for group in entries.values() for entry in group if not entry.id.endswith("*"))
     if twice:
         raise ManifestError(f"the manifest has {', '.join(twice)} twice")
     pins = place / PINS

@@ -13,6 +13,7 @@ from shmem_suite.assembly import assemble
 from shmem_suite.checks import Check, Tier
 from shmem_suite.cli.running import ask, choose_executor
 from shmem_suite.cli.settings import Settings, common, console, jobs
+from shmem_suite.explorations import save_scope_pins
 from shmem_suite.manifest import Manifest, load
 from shmem_suite.report import prepare, write
 from shmem_suite.results import Report
@@ -50,7 +51,7 @@ def command(settings: Settings, /, **options: Any) -> int:
     if chosen.report:
         prepare(chosen.report)
     if chosen.update_pins:
-        checks = [replace(check, pinned=check.own_pins) for check in checks]
+        checks = [replace(check, pinned=check.pinned_in == "code") for check in checks]
     found = ask(settings, checks, choose_executor(chosen.jobs, chosen.executor))
     table.show(found, console(settings), chosen.verbose)
     if chosen.update_pins:
@@ -97,7 +98,10 @@ def listing(settings: Settings, checks: Sequence[Check]) -> int:
 
 def update_pins(manifest: Manifest, every: Sequence[Check], found: Report) -> str:
     """Write the counts of the checks that came out as expected; what was done, in a line."""
-    pinned = {check.id for check in every if check.pinned and not check.own_pins}
-    new = {r.check.id: dict(r.outcome.counts) for r in found.asked if r.ok and r.check.id in pinned}
-    changed = manifest.save_pins(new, pinned)
-    return f"pinned the counts of {len(new)} checks; {changed} changed"
+    known = {check.id for check in every if check.pinned and check.pinned_in == "manifest"}
+    asked = {check.id: check for check in every if check.pinned}
+    good = [result for result in found.asked if result.ok and result.check.id in asked]
+    new = {r.check.id: dict(r.outcome.counts) for r in good if r.check.id in known}
+    scopes = {r.check.subject: dict(r.outcome.counts) for r in good if r.check.pinned_in == "scopes"}
+    changed = manifest.save_pins(new, known) + (save_scope_pins(scopes) if scopes else 0)
+    return f"pinned the counts of {len(new) + len(scopes)} checks; {changed} changed"

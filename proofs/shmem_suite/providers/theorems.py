@@ -137,7 +137,7 @@ def _twin(entry: Entry, theorem: Theorem, name: str) -> Check:
     twin, task = theorem.red_twins[number], Task(entry.check_id(name), break_twin, (theorem.id, number))
     check = _about_twin(entry, theorem, name, twin, replace(task, weight=entry.weight))
     scope = entry.scope or size(twin.setting.scope(name))
-    return replace(check, scope=scope, pinned=True, pins={"steps": twin.steps}, own_pins=True)
+    return replace(check, scope=scope, pinned=True, pins={"steps": twin.steps}, pinned_in="code")
 
 
 def _unproved(entry: Entry, theorem: Theorem, name: str) -> Check:
