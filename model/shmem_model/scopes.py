@@ -227,9 +227,9 @@ _ALL = (
     ),
     NamedScope(
         "compaction-two-lines",
-        "two lines of three agents move among four frames",
+        "two lines of three agents move among five frames (wider than 64 bits)",
         "small",
-        Setting(agents=3, blocks=2, frames=4, lines=(0, 0), actions=_MOVES),
+        Setting(agents=3, blocks=2, frames=5, lines=(0, 0), actions=_MOVES),
     ),
     NamedScope(
         "death",

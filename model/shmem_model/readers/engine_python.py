@@ -33,7 +33,7 @@ class PythonEngine:
         code = PythonCode(self.packed)
         lines = ["def expand(level, index, out, fired, edges):"]
         lines += [f"  f{a.number} = 0" for a in self.packed.actions]
-        lines.append("  for s in level:")
+        lines += ["  for s in level:", "    pass"]
         if keep_graph:
             lines.append("    i = index[s]")
         for action in self.packed.actions:
