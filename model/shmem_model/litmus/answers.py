@@ -24,6 +24,7 @@ from shmem_model.machine import vocabulary as m
 from . import statements as st
 from . import syntax as sx
 from .compiled import Compiled, compile_program
+from .deadlock import stuck_states, where_it_hangs, why_stuck
 from .errors import LitmusError
 from .inventory import mentions
 from .parser import parse_file, parse_text
@@ -208,8 +209,12 @@ class _Answering:
         if self._bounded:
             return self._say(question, UNKNOWN, reached, None)
         stuck = stuck_states(reached)
-        answer = "deadlock" if stuck else "no-deadlock"
-        return self._say(question, answer, reached, stuck[0] if stuck else None)
+        if not stuck:
+            return self._say(question, "no-deadlock", reached, None)
+        hung = where_it_hangs(reached, stuck)
+        said = self._say(question, "deadlock", reached, hung)
+        said.why = why_stuck(reached, hung)
+        return said
 
     # ------------------------------------------------------------ custody
 
@@ -244,18 +249,3 @@ def race_machine(program: sx.Program) -> Compiled:
     """The custody view where it is sound for the program, else the full machine."""
     full = bool(program.mortal) or mentions(program, *_NEED_HARDWARE)
     return compile_program(program, FULL if full else CUSTODY)
-
-
-def stuck_states(reached: Reached) -> list[int]:
-    """The states from which the living agents cannot all come to their end, the nearest first."""
-    before: dict[int, list[int]] = {}
-    for target, source in reached.rescues:
-        before.setdefault(target, []).append(source)
-    saved = set(reached.where(reached.compiled.all_ended()))
-    stack = list(saved)
-    while stack:
-        for source in before.get(stack.pop(), ()):
-            if source not in saved:
-                saved.add(source)
-                stack.append(source)
-    return [state for state in reached.parents if state not in saved]

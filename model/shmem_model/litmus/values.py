@@ -242,7 +242,7 @@ def _rounds(each: Occurrence) -> int:
     changing = [p for p in _value_parts(each.statement) if isinstance(p, sx.Arith) and registers_of(p)]
     if not changing and not _adds(each.statement):
         return 0
-    return each.times * (4 if each.repeating else 1)
+    return each.times * (8 if each.repeating else 1)
 
 
 def _adds(statement: sx.Statement) -> bool:
