@@ -19,22 +19,28 @@ RATE = 500_000
 
 
 def checks(entries: Sequence[Entry], pins: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
-    """A check per entry: its subject is the scope."""
+    """A check per entry, its subject is the scope; `referee/*` stands for all that no other entry names."""
+    named = {entry.subject for entry in entries}
     for entry in entries:
-        scope = scope_named(entry.subject)
-        expected = pins_of(entry.subject) or {}
-        yield Check(
-            id=entry.id,
-            kind=entry.kind,
-            subject=entry.subject,
-            statement=f"rumur finds as many states and fires as many rules as the explorer: {entry.subject}.",
-            expected=entry.expected,
-            tasks=(Task(entry.id, ask, (entry.subject,), 3.0 + expected.get("transitions", 0) / RATE),),
-            tier=entry.tier,
-            scope=size(scope),
-            engine=entry.engine,
-            covers=frozenset({f"refereed scope:{entry.subject}"}),
-        )
+        family = [name for name in REFEREED if name not in named]
+        for name in family if entry.id.endswith("*") else [entry.subject]:
+            yield _check(entry, name)
+
+
+def _check(entry: Entry, name: str) -> Check:
+    id, expected = entry.check_id(name), pins_of(name) or {}
+    return Check(
+        id=id,
+        kind=entry.kind,
+        subject=name,
+        statement=f"rumur finds as many states and fires as many rules as the explorer: {name}.",
+        expected=entry.expected,
+        tasks=(Task(id, ask, (name,), 3.0 + expected.get("transitions", 0) / RATE),),
+        tier=entry.tier,
+        scope=size(scope_named(name)),
+        engine=entry.engine,
+        covers=frozenset({f"refereed scope:{name}"}),
+    )
 
 
 def universe() -> dict[str, frozenset[str]]:

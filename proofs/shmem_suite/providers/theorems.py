@@ -48,11 +48,12 @@ def checks(entries: Sequence[Entry], pins: Mapping[str, Mapping[str, Any]]) -> I
 
 
 def universe() -> dict[str, frozenset[str]]:
-    """Every theorem, every claim of the machine, every witness and red twin."""
+    """Every theorem, claim, witness and red twin; and every action must have a part in some red twin."""
     return {
         "theorem": frozenset(theorem.id for theorem in THEOREMS),
         "claim": frozenset(claim.name for claim in (*MACHINE.properties, *RELATION)),
         "witness": frozenset(f"{th.id}/{name}" for th in THEOREMS for name in names(th.witnesses)),
+        "action in a red twin": frozenset(MACHINE.actions),
         "red twin": frozenset(f"{th.id}/{name}" for th in THEOREMS for name in names(th.red_twins)),
     }
 
@@ -137,7 +138,9 @@ def _twin(entry: Entry, theorem: Theorem, name: str) -> Check:
     twin, task = theorem.red_twins[number], Task(entry.check_id(name), break_twin, (theorem.id, number))
     check = _about_twin(entry, theorem, name, twin, replace(task, weight=entry.weight))
     scope = entry.scope or size(twin.setting.scope(name))
-    return replace(check, scope=scope, pinned=True, pins={"steps": twin.steps}, pinned_in="code")
+    actions = twin.setting.actions or tuple(MACHINE.actions)
+    covers = check.covers | {f"action in a red twin:{action}" for action in actions}
+    return replace(check, scope=scope, covers=covers, pinned=True, pins={"steps": twin.steps}, pinned_in="code")
 
 
 def _unproved(entry: Entry, theorem: Theorem, name: str) -> Check:
