@@ -16,7 +16,7 @@ from shmem_model.readers.concrete import Call
 from shmem_model.readers.scope import Scope
 from shmem_model.readers.stories import Story, replay, shortened
 from shmem_model.readers.walker import Broken, Walker
-from shmem_model.readers.walks import CAREFUL, Chooser, Walk, hunt, landmarks, monitor_of, run
+from shmem_model.readers.walks import Hunter, Walk, hunt, landmarks, monitor_of, run
 
 
 class ClaimBroken(AssertionError):
@@ -34,13 +34,14 @@ def stateful_machine(
     weights: Mapping[str, int] | None = None,
     careful: bool = False,
     starts: int = 0,
-    wander: int = 0,
+    search: bool = False,
 ) -> type[Any]:
     """A Hypothesis `RuleBasedStateMachine` of a scope: one rule per action, arguments among the enabled ones.
 
     `weights` gives the number of rules of an action (default 1, none: 0); `careful` leaves out steps that break a
-    custody rule; with `starts`, runs set out from so many places of all kinds that a short walk has found.  A claim
-    that breaks raises `ClaimBroken` with its story, made shorter.
+    custody rule; with `starts`, runs set out from so many places of all kinds that a short walk has found; `search`
+    adds a rule that hunts around the present state.  A claim that breaks raises `ClaimBroken` with its story, made
+    shorter.
     """
     from hypothesis.stateful import RuleBasedStateMachine
 
@@ -48,8 +49,8 @@ def stateful_machine(
     members: dict[str, Any] = {"__doc__": f"Runs of scope {scope.name}.", **_members(walker, careful)}
     if starts:
         members["set_out"] = _start(landmarks(walker, starts))
-    for copy in range(wander):
-        members[f"wander_{copy + 1}"] = _wander(walker, careful)
+    if search:
+        members["search"] = _search(walker)
     members["rest"] = _rest(list(scope.machine.actions))
     for name in scope.machine.actions:
         for copy in range((weights or {}).get(name, 1)):
@@ -77,7 +78,7 @@ def check(machine: type[Any], *, examples: int = 100, steps: int = 50, shrink: b
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
-    run_state_machine_as_test(machine, settings=profile)  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(machine, settings=profile)
 
 
 def _identifier(name: str) -> str:
@@ -123,24 +124,23 @@ def _start(ways: list[tuple[Call, ...]]) -> Callable[..., None]:
     return made
 
 
-WANDER = 16
-"""Steps that a run takes by itself when it wanders."""
+SEARCH, STORIES = 20_000, 4
+"""So many steps a search may take, and the shortest of so many stories it tells."""
 
 
-def _wander(walker: Walker, careful: bool) -> Callable[..., None]:
-    """A rule that takes many steps at once, chosen by a seed: Hypothesis chooses well but slowly."""
+def _search(walker: Walker) -> Callable[..., None]:
+    """A rule that searches around the present state for a claim that breaks, and otherwise stays there."""
     from hypothesis import strategies as st
     from hypothesis.stateful import rule
 
-    def wander(self: Any, seed: int) -> None:
-        chooser = Chooser(walker, Random(seed), {}, 1.0 if careful else CAREFUL)
-        for _ in range(WANDER):
-            call = chooser.choose()
-            if call is None:
-                return
-            self.take(*call)
+    def search(self: Any, seed: int) -> None:
+        here = walker.snapshot()
+        story = Hunter(walker, Random(seed), tuple(self.taken)).shortest(SEARCH, STORIES)
+        if story is not None:
+            raise ClaimBroken(story)
+        walker.restore(here)
 
-    made: Callable[..., None] = rule(seed=st.integers(0, 2**32))(wander)
+    made: Callable[..., None] = rule(seed=st.integers(0, 2**32))(search)
     return made
 
 

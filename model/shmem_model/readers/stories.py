@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 
 from shmem_model.language import LanguageError, Property
 from shmem_model.readers.concrete import Call, Concrete
 from shmem_model.readers.scope import Scope
 from shmem_model.readers.walker import Broken, Walker, claims_of
 
-PAIRS = 30
-"""Runs of at most so many steps are also tried without every two of them."""
+SHORT = 30
+"""Runs of at most so many steps are made shorter in ways that take a while."""
+
+DETOURS = 3000
+"""At most so many other steps are tried in the place of those of a short run."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,8 @@ def replay(scope: Scope, steps: Iterable[Call], properties: Iterable[Property] |
 def shortened(walker: Walker, story: Story) -> Story:
     """Leave out steps as long as the rest can be taken and the same claim breaks.
 
-    First long stretches, then single steps, then every two.
+    First long stretches, then single steps, then every two; then steps are taken at another time, and any other step
+    is tried at every point: whatever can no longer be taken after that is left out.
     """
     best = _attempt(walker, story.steps, story.broken.claim)
     if best is None:
@@ -79,31 +83,79 @@ def shortened(walker: Walker, story: Story) -> Story:
 
 def _shorter(walker: Walker, story: Story) -> Iterator[Story]:
     """Shorter stories that break the same claim."""
-    for steps in _candidates(story.steps):
-        found = _attempt(walker, steps, story.broken.claim)
+    last = story.steps[-1:]
+    tries = chain(
+        ((steps, ()) for steps in _without(story.steps)),
+        ((steps, last) for steps in _moved(story.steps)),
+        ((steps, last) for steps in _detours(walker, story.steps)),
+    )
+    for steps, eager in tries:
+        found = _attempt(walker, steps, story.broken.claim, eager)
         if found is not None and len(found) < len(story):
             yield found
 
 
-def _candidates(steps: tuple[Call, ...]) -> Iterator[tuple[Call, ...]]:
+def _without(steps: tuple[Call, ...]) -> Iterator[tuple[Call, ...]]:
     size = len(steps) // 2
     while size:
         for start in range(len(steps) - size, -1, -1):
             yield steps[:start] + steps[start + size :]
         size //= 2
-    if len(steps) <= PAIRS:
+    if len(steps) <= SHORT:
         for one, other in combinations(range(len(steps)), 2):
             yield tuple(step for i, step in enumerate(steps) if i not in (one, other))
 
 
-def _attempt(walker: Walker, steps: Sequence[Call], claim: Property) -> Story | None:
-    """The steps from the start, without those that cannot be taken; the story if that breaks the claim."""
+def _moved(steps: tuple[Call, ...]) -> Iterator[tuple[Call, ...]]:
+    """One step is taken earlier or later."""
+    if len(steps) <= SHORT:
+        for origin, step in enumerate(steps):
+            rest = steps[:origin] + steps[origin + 1 :]
+            for target in range(len(steps)):
+                if target != origin:
+                    yield (*rest[:target], step, *rest[target:])
+
+
+def _detours(walker: Walker, steps: tuple[Call, ...]) -> Iterator[tuple[Call, ...]]:
+    """Some other step is taken somewhere."""
+    if len(steps) <= SHORT:
+        walker.restart()
+        others: list[tuple[int, Call]] = []
+        for place, call in enumerate(steps):
+            actions = walker.scope.machine.actions
+            others += [(place, (name, args)) for name in actions for args in walker.enabled(name)]
+            walker.take(*call)
+        for place, other in others if len(others) <= DETOURS else ():
+            yield (*steps[:place], other, *steps[place:])
+
+
+def _attempt(walker: Walker, steps: Sequence[Call], claim: Property, eager: Sequence[Call] = ()) -> Story | None:
+    """The steps from the start, without those that cannot be taken; the story if that breaks the claim.
+
+    The `eager` steps are tried before every step: perhaps one breaks the claim already.
+    """
     walker.restart()
-    taken: list[Call] = []
-    for action, arguments in steps:
-        if walker.can_take(action, arguments):
-            broken = walker.take(action, arguments)
-            taken.append((action, arguments))
+    taken: tuple[Call, ...] = ()
+    for call in steps:
+        for early in eager:
+            story = _early(walker, taken, early, claim)
+            if story is not None:
+                return story
+        if walker.can_take(*call):
+            broken = walker.take(*call)
+            taken = (*taken, call)
             if broken is not None:
-                return Story(walker.scope, tuple(taken), broken) if broken.claim is claim else None
+                return Story(walker.scope, taken, broken) if broken.claim is claim else None
+    return None
+
+
+def _early(walker: Walker, taken: tuple[Call, ...], call: Call, claim: Property) -> Story | None:
+    """The story if this step breaks the claim now; otherwise nothing has happened."""
+    if not walker.can_take(*call):
+        return None
+    here = walker.snapshot()
+    broken = walker.take(*call)
+    if broken is not None and broken.claim is claim:
+        return Story(walker.scope, (*taken, call), broken)
+    walker.restore(here)
     return None

@@ -79,7 +79,7 @@ def _update_code(coder: Coder, function: Function, update: Update, names: Names)
                 pins[pin[0]] = pin[1]
         known = {x: coder.term(place, names) for x, place in pins.items()}
         free = [x for x in formals if x not in pins]
-        here = {**names, **known, **{x: f"{x.name}_" for x in free}}
+        here: dict[Term, str] = {**names, **known, **{x: f"{x.name}_" for x in free}}
         cell = coder.index(function, [here[x] for x in formals])
         leaf = [f"cell = {cell}", f"new = {coder.term(update.body, here)}"]
         leaf.append(f"if new != now_{number}[cell]: found.append(({number}, cell, new))")
@@ -131,7 +131,7 @@ def _occurrences(coder: Coder, parts: Sequence[Term]) -> Iterator[tuple[Function
 
 
 def _look_code(coder: Coder, claim: Property, parts: Sequence[Term], name: str, places: Sequence[Term]) -> Lines:
-    names = {v: f"v_{v.name}" for v in claim.variables}
+    names: dict[Term, str] = {v: f"v_{v.name}" for v in claim.variables}
     known: dict[Term, str] = {}
     tests, arguments = [], []
     for k, place in enumerate(places):

@@ -73,8 +73,8 @@ class Walker:
             lines += allowed_code(self._coder, action, f"allowed_{i}")
             lines += step_code(self._coder, action, f"step_{i}")
         watched = [pair for claim in self.claims if claim.kind == "invariant" for pair in looks(self._coder, claim)]
-        for _, code in watched:
-            lines += code
+        for _, written in watched:
+            lines += written
         about = [(claim, i) for claim in self.claims if claim.kind == "step" for i in self._concerned(claim)]
         for claim, i in about:
             lines += step_claim_code(self._coder, claim, list(actions.values())[i], f"claim_{i}_{claim.name}")

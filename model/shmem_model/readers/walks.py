@@ -14,7 +14,7 @@ from shmem_model.readers.stories import Story, shortened
 from shmem_model.readers.walker import Cells, Walker
 
 GROUP_WEIGHTS = {"software": 8.0, "hardware": 4.0, "driver": 2.0, "fault": 0.1}
-"""How often actions of a group are tried: mostly what programs do; an agent that dies makes the rest of a run poorer."""
+"""How often actions of a group are tried: mostly what programs do; a death makes the rest of a run poorer."""
 
 LIKINGS = (0.0, 0.3, 1.0, 1.0, 3.0)
 """For a while every action is taken more or less gladly, or not at all: runs that do without some actions get further
@@ -116,13 +116,7 @@ class Chooser:
 
 def hunt(scope: Scope, claim: Property, *, seed: int = 0, steps: int = 400_000, stories: int = 4) -> Story | None:
     """Random runs for one claim: of several stories in which it breaks, the shortest."""
-    hunter = Hunter(Walker(scope, [claim], monitor_of(scope.machine)), Random(seed))
-    found: list[Story] = []
-    while hunter.steps < steps and len(found) < stories:
-        story = hunter.burst()
-        if story is not None:
-            found.append(story)
-    return min(found, key=len, default=None)
+    return Hunter(Walker(scope, [claim], monitor_of(scope.machine)), Random(seed)).shortest(steps, stories)
 
 
 def landmarks(walker: Walker, most: int, *, seed: int = 0, steps: int = 20_000) -> list[tuple[Call, ...]]:
@@ -155,7 +149,8 @@ class Hunter:
 
     BURST, TASTE, MOST = 8, 8, 50_000
 
-    def __init__(self, walker: Walker, random: Random) -> None:
+    def __init__(self, walker: Walker, random: Random, way: tuple[Call, ...] | None = None) -> None:
+        """The first place is where the walker is, at the end of `way` (None: the start state)."""
         self.walker, self.random = walker, random
         self.chooser = Chooser(walker, random, {}, 0.9)
         self.steps = 0
@@ -165,8 +160,18 @@ class Hunter:
         self._known: set[Cells] = set()
         self._exact = [i for i, f in enumerate(walker.functions) if f.name in KNOWLEDGE]
         self._rough = [i for i, f in enumerate(walker.functions) if f.layer == "software"]
-        walker.restart()
-        self._remember(())
+        if way is None:
+            walker.restart()
+        self._remember(way or ())
+
+    def shortest(self, steps: int, stories: int) -> Story | None:
+        """Of so many stories the shortest; of fewer if so many steps do not give more."""
+        found: list[Story] = []
+        while self.steps < steps and len(found) < stories:
+            story = self.burst()
+            if story is not None:
+                found.append(story)
+        return min(found, key=len, default=None)
 
     def burst(self) -> Story | None:
         """A few steps from some place; the story if a claim breaks."""
