@@ -15,7 +15,7 @@ from typing import Any
 
 import z3
 
-from shmem_model.language import Function, LanguageError, Parameter, Property
+from shmem_model.language import Function, LanguageError, Property
 from shmem_model.language import terms as t
 from shmem_model.readers.concrete import Concrete, State
 from shmem_model.readers.scope import Scope
@@ -133,26 +133,9 @@ class Search:
         bad = []
         for pick, one in zip(self._picks, self.grounded.actions, strict=True):
             if not claim.actions or {one.action.base, one.action.name} & set(claim.actions):
-                broken = self.reader.negation(self._claimed(claim, one))
+                broken = self.reader.negation(self.grounded.claimed(claim, one))
                 bad.append(self.reader.conj([pick, broken]))
         return self.reader.disj(bad)
-
-    def _claimed(self, claim: Property, one: GroundAction) -> Value:
-        """The claim of one ground action; its own variables come before the action's parameters."""
-        env, variables = one.env, list(claim.variables)
-        for node in t.walk(claim.body):
-            if isinstance(node, Parameter) and node not in env and node not in variables:
-                actor = one.action.actor(node.sort)
-                if node.name == "answer" and one.action.returns is not None:
-                    env[node] = self.reader.value(one.action.returns, one.env, self.grounded.cells)
-                elif node.name == "actor" and actor is not None:
-                    env[node] = one.env[actor]
-                elif node.name == "actor":
-                    variables.append(node)
-                else:
-                    raise LanguageError(f"{claim.name} speaks of {node.name}, which {one.action.name} does not have")
-        body = t.close(t.Forall, tuple(variables), claim.body)
-        return self.reader.value(body, env, self.grounded.cells, self.grounded.after(one))
 
     def ask(self, formula: Value, depth: int) -> Any:
         """Whether the formula can hold at this depth: a model, Unknown, or None."""

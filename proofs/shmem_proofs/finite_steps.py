@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from shmem_model.language import Action, Function, LanguageError, Term
+from shmem_model.language import Action, Function, LanguageError, Parameter, Property, Term
+from shmem_model.language import terms as t
 from shmem_model.readers.scope import Scope, look_up
 from shmem_proofs.finite_reader import Cell, Cells, FiniteReader, Value
 
@@ -33,16 +34,22 @@ class GroundAction:
 
 
 class Grounded:
-    """A scope as ground actions over cells; a cell that no possible step can change is known."""
+    """A scope as ground actions over cells; a cell that no possible step can change is known.
 
-    def __init__(self, scope: Scope) -> None:
+    With `settle=False` nothing is known and nothing is grounded yet: every cell is a symbol.
+    """
+
+    def __init__(self, scope: Scope, settle: bool = True) -> None:
         self.scope = scope
         self.reader = FiniteReader(scope)
         self.start = {cell: self._start(*cell) for cell in self._all_cells()}
         self.cells: dict[Cell, Value] = dict(self.start)
         self.symbols: dict[Cell, Any] = {}
         self.actions: list[GroundAction] = []
-        self._settle()
+        if settle:
+            self._settle()
+        else:
+            self._forget(self._all_cells())
 
     def _all_cells(self) -> list[Cell]:
         return [(f, place) for f in self.scope.machine.state for place in self.scope.places(f)]
@@ -63,16 +70,26 @@ class Grounded:
             changed = [cell for one in self.actions for cell in one.changes if cell not in self.symbols]
             if not changed:
                 return
-            for function, place in dict.fromkeys(changed):
-                symbol = self.reader.symbol(f"{function.name}{place}", function.result)
-                self.cells[function, place] = self.symbols[function, place] = symbol
+            self._forget(changed)
+
+    def _forget(self, cells: Iterable[Cell]) -> None:
+        for function, place in dict.fromkeys(cells):
+            symbol = self.reader.symbol(f"{function.name}{place}", function.result)
+            self.cells[function, place] = self.symbols[function, place] = symbol
 
     def _ground(self, action: Action) -> Iterable[GroundAction]:
         for arguments in product(*(range(self.scope.size(p.sort)) for p in action.parameters)):
-            env: dict[Term, Value] = dict(zip(action.parameters, arguments, strict=True))
-            guard = self.reader.conj(self.reader.value(c.holds, env, self.cells) for c in action.conditions)
-            if not (isinstance(guard, int) and guard == 0):
-                yield GroundAction(action, arguments, guard, dict(self._changes(action, env)))
+            one = self.instance(action, arguments)
+            if one is not None:
+                yield one
+
+    def instance(self, action: Action, arguments: tuple[int, ...]) -> GroundAction | None:
+        """The action with these arguments; None if it can never be taken."""
+        env: dict[Term, Value] = dict(zip(action.parameters, arguments, strict=True))
+        guard = self.reader.conj(self.reader.value(c.holds, env, self.cells) for c in action.conditions)
+        if isinstance(guard, int) and guard == 0:
+            return None
+        return GroundAction(action, arguments, guard, dict(self._changes(action, env)))
 
     def _changes(self, action: Action, env: dict[Term, Value]) -> Iterable[tuple[Cell, Value]]:
         for function, update in action.updates.items():
@@ -86,3 +103,20 @@ class Grounded:
     def after(self, one: GroundAction) -> Cells:
         """The cells after the ground action."""
         return {**self.cells, **one.changes}
+
+    def claimed(self, claim: Property, one: GroundAction) -> Value:
+        """A property of steps, of this ground action; its own variables come before the action's parameters."""
+        env, variables = one.env, list(claim.variables)
+        for node in t.walk(claim.body):
+            if isinstance(node, Parameter) and node not in env and node not in variables:
+                actor = one.action.actor(node.sort)
+                if node.name == "answer" and one.action.returns is not None:
+                    env[node] = self.reader.value(one.action.returns, one.env, self.cells)
+                elif node.name == "actor" and actor is not None:
+                    env[node] = one.env[actor]
+                elif node.name == "actor":
+                    variables.append(node)
+                else:
+                    raise LanguageError(f"{claim.name} speaks of {node.name}: not in {one.action.name}")
+        body = t.close(t.Forall, tuple(variables), claim.body)
+        return self.reader.value(body, env, self.cells, self.after(one))
