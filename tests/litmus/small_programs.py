@@ -65,17 +65,19 @@ LIVING = (
 )
 
 
-def small_program(seed: int, length: int = 4, living: bool = False) -> str:
-    """A program of two agents as text; with `living` also mappings, allocation, moves and death."""
+def small_program(seed: int, length: int = 4, living: bool = False, third: bool = False) -> str:
+    """A program of two or three agents as text; with `living` also mappings, allocation, moves and death."""
     pick = random.Random(seed)
     lines = [f"litmus small-{seed}", f"platform {pick.choice(PLATFORMS)}"]
     if living:
         lines.append("pool 1 line")
-    lines.append("region x: 1 line of 2 words, broadcast host dev0")
-    lines.append("region y: 1 line of 1 word, rights host rw dev0 " + pick.choice(("rw", "rw", "rw", "r")))
-    lines.append("team g {host dev0}")
+    everybody = "host dev0 dev1" if third else "host dev0"
+    right = pick.choice(("rw", "rw", "rw", "r"))
+    lines.append(f"region x: 1 line of 2 words, broadcast {everybody}")
+    lines.append(f"region y: 1 line of 1 word, rights host rw dev0 {right}" + (" dev1 rw" if third else ""))
+    lines.append(f"team g {{{everybody}}}")
     allocated = False
-    for agent, other in (("host", "dev0"), ("dev0", "host")):
+    for agent, other in (("host", "dev0"), ("dev0", "dev1" if third else "host"), ("dev1", "host"))[: 2 + third]:
         lines.append(f"{agent}:")
         copied = False
         for _ in range(pick.randint(1, length)):

@@ -13,7 +13,7 @@ from shmem_model.litmus.footprint import used_words
 from shmem_model.litmus.questions import asked, kept_registers, observed, outcomes
 from shmem_model.litmus.search import Reached, search
 from shmem_model.litmus.values import Values
-from shmem_model.litmus.views import FULL, OUTCOME
+from shmem_model.litmus.views import CUSTODY, FULL, OUTCOME
 from shmem_model.machine import vocabulary as m
 from shmem_model.readers.explorer import explore
 from tests.litmus.small_programs import small_program
@@ -106,3 +106,22 @@ def test_the_explorer_runs_a_compiled_program_like_any_scope() -> None:
     assert bool(found.where(ended)) is bool(mine.where(ended))
     assert found.complete
     assert mine.complete
+
+
+def registers_after(program: sx.Program, what: str) -> list[list[tuple[str, int]]]:
+    """What the registers can hold in the end, in one of the views of the machine."""
+    cells = [cell for cell in asked(program, everything=True) if isinstance(cell, sx.FinalRegister)]
+    compiled = compile_program(program, what)
+    found = search(compiled, observed(compiled, cells), kept_registers(cells), limit=SMALL)
+    assert found.complete
+    return [list(outcome.items()) for outcome, _ in outcomes(found, cells)]
+
+
+def test_race_free_programs_are_sequentially_consistent() -> None:
+    compared = 0
+    for seed in range(500, 560):
+        program = parse_text(small_program(seed, length=5))
+        if breaks(race_machine(program)) is False:
+            compared += 1
+            assert registers_after(program, OUTCOME) == registers_after(program, CUSTODY), program.name
+    assert compared > 30

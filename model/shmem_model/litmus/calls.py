@@ -242,18 +242,15 @@ class CallMaker:
         if isinstance(s, st.GlobalBarrier):
             yield from self._regions(s, (s.region,))
             team = "{" + " ".join(map(str, s.agents)) + "}"
-            named = {"g": self._team(team), "r": self.world.element(m.Region, self._handle(s.region))}
+            named = {"g": self.world.team(team), "r": self.world.element(m.Region, self._handle(s.region))}
             yield self._call(s, "gb_begin", **named)
             yield self._call(s, "gb_end", **named)
             return
         if isinstance(s, st.Arrive | st.Barrier):
             yield from self._regions(s, s.regions)
-            yield self._call(s, "arrive", g=self._team(s.team))
+            yield self._call(s, "arrive", g=self.world.team(s.team))
         if isinstance(s, st.Leave | st.Barrier):
-            yield self._call(s, "leave", g=self._team(s.team))
-
-    def _team(self, name: str) -> Term:
-        return self.world.element(m.Team, self.world.team_number(name))
+            yield self._call(s, "leave", g=self.world.team(s.team))
 
     def _copy(self, s: st.Copy | st.CopyWait) -> Iterator[Call]:
         engine = self.world.agent(f"{self.name}.{s.name}")

@@ -110,11 +110,15 @@ class _Environment:
                     key = tuple(values.values())
                     if key not in seen:
                         seen.add(key)
-                        yield from self._bound("copy_step", values, f"{values['e']}:{len(seen)}")
+                        yield from self._bound("copy_step", values, f"{values['e']} {self._words(values)}")
+
+    def _words(self, values: dict[str, Term]) -> str:
+        """From where to where, as it is shown."""
+        places = [self.world.word_name(_index(values[b]), _index(values[w])) for b, w in (("b", "w"), ("c", "p"))]
+        return f"{places[0]} to {places[1]}"
 
     def _frame(self, block: Term) -> Term:
-        assert isinstance(block, t.Element)
-        return self.world.element(m.Frame, block.index)
+        return self.world.element(m.Frame, _index(block))
 
     def _bound(self, name: str, values: dict[str, Term], suffix: str) -> Iterator[Action]:
         for base in self._base(name):
@@ -153,3 +157,8 @@ class _Environment:
 
 def _compact(text: str) -> bool:
     return text == "compact"
+
+
+def _index(term: Term) -> int:
+    assert isinstance(term, t.Element)
+    return term.index

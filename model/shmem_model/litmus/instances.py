@@ -137,5 +137,7 @@ def _fails(free: list[Parameter], before: list[Term], passed: list[Term], holds:
     open_ = conj(*before)
     used = {node for term in (*before, *passed, holds) for node in t.walk(term)}
     variables = tuple(p for p in free if p in used)
+    if not variables:
+        return conj(open_, *passed, ~holds)
     possible = t.close(t.Exists, tuple(p for p in variables if p in set(t.walk(open_))), open_)
     return conj(possible, t.close(t.Forall, variables, open_.implies(conj(*passed, ~holds))))

@@ -85,6 +85,8 @@ class _Diagnosis:
         if other is None:
             return f"{me} has no custody of it"
         name = self.world.agents[other]
+        if self._copied(block) and not self.holds(state, m.pub, other, block, word):
+            return f"{name} has not waited for the copy"
         if self.holds(state, m.pub, self.me, block, word):
             return f"{me} was told, but has not invalidated the line since"
         if self.holds(state, m.unfl, other, block, word):
@@ -94,6 +96,16 @@ class _Diagnosis:
         if other == self.me:
             return f"{me} has not fenced after it"
         return f"no notification that says so has come from {name} to {me}"
+
+    def _copied(self, block: int) -> bool:
+        """The line was last written by a copy."""
+        writes = ("write", "atomic_add", "atomic_swap", "compare_swap")
+        for _, call in self._calls_before():
+            if block in call.blocks("c"):
+                return True
+            if call.action in writes and block in call.blocks("b"):
+                return False
+        return False
 
     def _readers(self, state: int, block: int, word: int) -> str:
         if self.call.action not in ("write", "atomic_add", "atomic_swap", "compare_swap", "copy_start"):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shmem_model.language import Element, Term
 from shmem_model.machine import vocabulary as m
 from shmem_model.readers.packed import PackedAction
 
+from . import statements as st
 from .calls import Call
 from .flow import Code
 from .search import Reached
+
+SINGLE = (st.Read, st.Write, st.AtomicAdd, st.AtomicSwap, st.CompareSwap, st.WaitAny)
+"""Statements that are one step, though not called like their action or with a choice of slots."""
 
 
 def story(reached: Reached, state: int) -> list[str]:
@@ -32,14 +37,32 @@ def _line(reached: Reached, before: int, action: PackedAction, after: int) -> st
 
 
 def _part(reached: Reached, call: Call) -> str:
-    """Which step of a composite this is."""
-    word = call.text.split()[0]
-    values = call.ways[0].values
-    if call.action == word or len(call.text.split(" = ")) > 1 or call.action == "nothing":
-        shown = [values[n] for n in ("b",) if n in values and call.action in ("flush", "invalidate")]
-        return f" ({shown[0].fields[0]})" if shown else ""
-    shown = [values[n] for n in ("b", "s") if n in values]
-    return f" ({call.action}{''.join(f' {x.fields[0]}' for x in shown)})"
+    """Which step of a composite, or of a sequence over several lines, this is."""
+    values, words = call.ways[0].values, call.text.split()
+    if call.action == "copy_start":
+        names = [reached.compiled.world.word_name(_at(values[b]), _at(values[w])) for b, w in (("b", "w"), ("c", "p"))]
+        return f" ({names[0]} to {names[1]})"
+    shown = [_show(values[name]) for name in ("b", "s") if name in values]
+    if call.action == words[0]:
+        several = call.action in ("flush", "invalidate") and not _only_line(reached, values["b"])
+        return f" ({shown[0]})" if several or words[1:2] == ["*"] else ""
+    if call.action == "nothing" or isinstance(call.statement, SINGLE):
+        return ""
+    return f" ({' '.join([call.action, *shown])})"
+
+
+def _show(term: Term) -> str:
+    return str(term.fields[0])
+
+
+def _at(term: Term) -> int:
+    assert isinstance(term, Element)
+    return term.index
+
+
+def _only_line(reached: Reached, block: Term) -> bool:
+    handle, _ = reached.compiled.world.blocks[_at(block)]
+    return len(handle.blocks) == 1
 
 
 def _registers(reached: Reached, code: Code, before: int, after: int) -> Iterator[str]:
@@ -56,7 +79,8 @@ def _hardware(reached: Reached, action: PackedAction) -> str:
     words = reached.packed.ground.label(one)
     base = one.action.base
     extra = one.action.name.split("@")[1] if "@" in one.action.name else ""
-    who = words.get("a") or words.get("e") or ""
-    where = words.get("b") or words.get("f") or ""
-    parts = [part for part in (who, base, where if where else extra) if part]
-    return f"({' '.join(parts)})"
+    if base == "copy_step":
+        return f"({extra.replace(' ', ' copies ', 1)})"
+    who = words.get("c") if base == "gb_ack" else words.get("a")
+    where = words.get("b") or words.get("f") or extra
+    return f"({' '.join(part for part in (who, base, where) if part)})"

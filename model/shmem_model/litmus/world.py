@@ -181,9 +181,9 @@ class World:
         """The number of a slot."""
         return list(self.slots).index(slot_key(agent, slot))
 
-    def team_number(self, name: str) -> int:
-        """The number of a team."""
-        return [n for n, _ in self.teams].index(str(name))
+    def team(self, name: str) -> Element:
+        """A team as a term."""
+        return self.element(m.Team, [n for n, _ in self.teams].index(str(name)))
 
     # ------------------------------------------------------------ platform and start
 
