@@ -9,6 +9,11 @@ The full machine may fill, evict and translate any line at any time.  For an ans
 * the driver shoots down what is no longer mapped, is frozen or belonged to a dead agent: anything else would be
   translated again as before;
 * the engine of a copy copies the words of the copies that the program starts.
+
+`compact` asks the driver to move what it likes: while some agent is at that statement the driver may freeze any line,
+wait until it is quiet and move it to any free frame; the agent goes on when no line is frozen.  The driver may also
+find nothing worth moving, so both are covered.  After a death, or where memory is freed or allocated, the driver shoots
+down, scrubs and reclaims at any time; `unmap` alone shoots nothing down.
 """
 
 from __future__ import annotations
