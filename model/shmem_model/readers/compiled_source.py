@@ -16,22 +16,12 @@ import numpy as np
 from numba import njit
 
 ZERO, ALL = np.uint64(0), np.uint64(2**64 - 1)
-MIX, HALF, ONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(1)
+MIX, HALF, RECENT = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(51)
 '''
 
 _NARROW = '''
 def empty_table(capacity):
     return np.full(capacity, 2**64 - 1, np.uint64)
-
-
-@njit("i8(u8, u8[::1], u8)", cache=True)
-def find(t, table, shift):
-    """Number of the slot that holds t or, if none does, of the empty slot where it belongs."""
-    last = len(table) - 1
-    h = np.int64(((t ^ (t >> HALF)) * MIX) >> shift)
-    while table[h] != t and table[h] != ALL:
-        h = (h + 1) & last
-    return h
 
 
 @njit("u8(i8)", cache=True)
@@ -45,28 +35,55 @@ def shift_for(capacity):
 
 @njit("void(UniTuple(u8[::1], 1), i8, u8[::1])", cache=True)
 def rebuild(order, count, table):
-    shift, states = shift_for(len(table)), order[0]
+    shift, states, last = shift_for(len(table)), order[0], len(table) - 1
     for i in range(count):
-        table[find(states[i], table, shift)] = states[i]
+        t = states[i]
+        h = np.int64(((t ^ (t >> HALF)) * MIX) >> shift)
+        while table[h] != ALL:
+            h = (h + 1) & last
+        table[h] = t
+
+
+@njit("i8(u8[::1], i8, u8[::1])", cache=True)
+def forget_recent(found, n, recent):
+    """Most successors were met a moment ago; a small table that fits the cache knows those."""
+    k = 0
+    for j in range(n):
+        t = found[j]
+        g = np.int64(((t ^ (t >> HALF)) * MIX) >> RECENT)
+        found[k] = t
+        k += recent[g] != t
+        recent[g] = t
+    return k
 
 
 @njit("UniTuple(i8, 2)(UniTuple(u8[::1], 1), i8, i8, i8, u8[::1], UniTuple(u8[::1], 1), i8[::1], i8)", cache=True)
 def expand(order, at, end, count, table, buffer, fired, most):
     shift, states, found = shift_for(len(table)), order[0], buffer[0]
-    room = len(found)
+    room, last = len(found), len(table) - 1
+    recent = np.full(1 << 13, ALL, np.uint64)
+    slots, seen = np.empty(room, np.int64), np.empty(room, np.uint64)
     while at < end and count + room <= most and count + room <= len(states):
         stop = min(end, at + BATCH)
         n = 0
         for i in range(at, stop):
             n = successors(states[i], found, n, fired)
-        for j in range(n):
+        at = stop
+        n = forget_recent(found, n, recent)
+        for j in range(n):  # look-ups that do not wait for each other
             t = found[j]
-            h = find(t, table, shift)
+            slots[j] = np.int64(((t ^ (t >> HALF)) * MIX) >> shift)
+            seen[j] = table[slots[j]]
+        for j in range(n):
+            t, h = found[j], slots[j]
+            if seen[j] == t:
+                continue
+            while table[h] != t and table[h] != ALL:
+                h = (h + 1) & last
             if table[h] == ALL:
                 table[h] = t
                 states[count] = t
                 count += 1
-        at = stop
     return at, count
 '''
 

@@ -19,6 +19,7 @@ from shmem_model.readers.graph import Graph
 from shmem_model.readers.packed import Packed
 from shmem_model.readers.wordset import Words
 
+_SMALL_TABLE = 1 << 24
 FULLEST = 0.75
 """How full the hash table may get before it is doubled."""
 
@@ -39,11 +40,11 @@ class CompiledEngine:
         self.fired: NDArray[np.int64] = np.zeros(max(1, len(packed.actions)), np.int64)[: len(packed.actions)]
         self._room = BATCH * max(1, len(packed.actions))  # what one batch can yield at most
         self._buffer = tuple(np.empty(self._room, np.uint64) for _ in range(self.words))
-        self._order = tuple(np.empty(1 << 16, np.uint64) for _ in range(self.words))
+        self._order: Words = tuple(np.empty(1 << 20, np.uint64) for _ in range(self.words))
         for column, word in zip(self._order, columns([packed.initial], self.words), strict=True):
             column[0] = word[0]
         self.states = 1
-        self._rebuild(1 << 16)
+        self._rebuild(1 << 21)
         self.first = (0, 1)
 
     def _rebuild(self, capacity: int) -> None:
@@ -70,10 +71,16 @@ class CompiledEngine:
 
     def _make_room(self) -> None:
         if self.states + self._room > len(self._order[0]):
-            for column in self._order:
-                column.resize(2 * (self.states + self._room), refcheck=False)
-        while self.states + self._room > FULLEST * len(self._table):
-            self._rebuild(2 * len(self._table))
+            # Copied, not resized: resizing would write zeros, and so take up memory that is not needed yet.
+            grown = tuple(np.empty(3 * (self.states + self._room) // 2, np.uint64) for _ in self._order)
+            for new, old in zip(grown, self._order, strict=True):
+                new[: self.states] = old[: self.states]
+            self._order = grown
+        capacity = len(self._table)
+        while self.states + self._room > FULLEST * capacity:
+            capacity *= 4 if capacity < _SMALL_TABLE else 2
+        if capacity > len(self._table):
+            self._rebuild(capacity)
 
     def _level(self, level: tuple[int, int]) -> Words:
         return tuple(column[level[0] : level[1]] for column in self._order)

@@ -21,7 +21,7 @@ from shmem_model.readers.packed import Packed, PackedAction
 from shmem_model.readers.scope import Scope
 from shmem_model.readers.trace import Trace, describe
 
-SMALL, MIDDLING = 20_000, 2_000_000
+SMALL, MIDDLING = 10_000, 2_000_000
 """States up to which generated Python, then NumPy, is the best engine."""
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "unknown"
 REACHED, UNREACHABLE = "reached", "unreachable"
