@@ -1,25 +1,34 @@
 """Readers of the machine: run it, explore it, print it.
 
-Ask the explorer first; it needs nothing but the standard library for small spaces::
+**Explore** a `scope.Scope` (or a `setting.Setting`, or one of `shmem_model.scopes`)::
 
     from shmem_model.readers.explorer import explore
 
-    found = explore(scope, properties=[...], goals=[...], observe=None, deadlocks=False, keep_graph=False, limit=None)
+    found = explore(scope, properties=[...], goals=[...], observe=None, stop_at_violation=True, limit=None,
+                    engine="auto", deadlocks=False, keep_graph=False)
 
-`scope` is a `readers.scope.Scope`.  `properties` are `Property`s of kind invariant or step, `goals` of kind state.
-`observe=None` explores the full state.  With `observe=[terms or properties]` everything on which these (and properties
-and goals) cannot depend is left out: functions, bits and actions (outcome questions lose the custody monitor that
-way).  An action that changes no needed function is no transition then, so deadlocks and counts are those of the slice.
+`properties` are of kind invariant, axiom or step, `goals` of kind state.  `observe=None` explores the full state.  With
+`observe=[formulas]` everything on which these (and properties and goals) cannot depend is left out: functions, bits and
+actions (outcome questions lose the custody monitor that way).  An action that changes no needed function is no
+transition then, so deadlocks and counts are those of the slice.
 
-`found.states, .transitions, .depth, .seconds, .compile_seconds, .engine, .complete, .per_action, .deadlocks` and
-`found.findings[name].verdict` ("holds", "fails", "unknown"), `found.goals[name].verdict` ("reached", "unreachable",
-"unknown"), both with `.trace` (shortest; `.steps[i].action/.arguments/.shown/.changes`, `.states`; `str(trace)`).
-`found.trace_to(packed state)` is the shortest run to any state that was found.  `found.levels` lists packed states.
+`found` has `states, transitions, depth, seconds, compile_seconds, engine, complete, per_action, deadlocks`, and
+`found.findings[name]` (verdict "holds", "fails", "unknown"), `found.goals[name]` ("reached", "unreachable",
+"unknown"), both with `.depth` and `.trace`: the shortest run, the same one from every engine.  `found.trace_to(state)`
+is the shortest run to any packed state, `found.where(formula)` lists the packed states in which a formula holds.
+Engines: "python" (ints of any width, ready at once), "numpy", "compiled" (numba; keeps no graph), "auto" by size.
 
-`found.packed.ground` knows what a packed state means: `ground.value(state, function, indices)` -> int,
-`ground.actions[number]` -> `.action` (the language's Action), `.arguments`; `ground.label(...)`.
-`found.packed.holds(found.packed.states_where(term), state)` evaluates a closed formula; `found.where(term)` lists the
-states in which it holds (fast).  With `keep_graph=True`: `found.graph.states` (packed, by number), `.edges`
-(source number, ground action number, target number), and
-`found.graph.backward_reachable(target_numbers, allowed=set of action numbers or predicate)` -> set of numbers.
+A packed state is an int.  `found.packed.ground.value(state, function, indices)` reads it,
+`found.packed.unpack(state, base)` turns it into a state of the concrete reader, and
+`found.packed.ground.actions[number]` has `.action` and `.arguments`.
+
+With `keep_graph=True`: `found.graph.states` (packed, by number), `.edges` (source, number of the ground action,
+target), `.backward_reachable(targets, allowed)`, `.fair_cycle(done, weak, strong)`.
+
+**Run** it: `concrete.Concrete(scope)` is the oracle (`initial, answer, step, returns, enabled, holds, holds_step`);
+`quick.Quick(scope)` gives the same answers fast, also in scopes that nobody could explore.
+
+From the machine to engines: `bits` (Boolean functions), `cells` and `partial` (terms as closures), `effects`,
+`instances`, `ground` (ground actions), `packed`, then `pycode` or `tree` and `wordcode` print the code that
+`engine_python`, `engine_numpy` and `engine_compiled` run.
 """

@@ -64,12 +64,15 @@ class Cells:
         if isinstance(first, int) and cells.count(first) == len(cells):
             self.uniform[function] = first
 
-    def disturb(self, functions: set[Function]) -> None:
-        """Some cells of these functions are no longer known: forget what was folded because of them."""
-        broken = [self.mark[function] for function in functions if self.uniform.pop(function, None) is not None]
+    def disturb(self, functions: set[Function]) -> int:
+        """Some cells of these functions are no longer known: forget what was folded because of them.
+
+        The answer is the set of functions, as in `reads`, whose readers must be compiled anew.
+        """
+        broken = sum(self.mark[f] for f in functions if self.uniform.pop(f, None) is not None)
         if broken:
-            reads = sum(broken)
-            self._memo = {key: made for key, made in self._memo.items() if not made.reads & reads}
+            self._memo = {key: made for key, made in self._memo.items() if not made.reads & broken}
+        return broken
 
     def slot(self, variable: Term) -> int:
         """The place of a variable in the environment."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from shmem_model.language import FALSE, TRUE, Function, Term, Update, conj, disj
 from shmem_model.language import terms as t
 from shmem_model.readers.bits import Value
-from shmem_model.readers.cells import CODE, CONSTANT, Run
+from shmem_model.readers.cells import CODE, CONSTANT, Compiled, Run
 from shmem_model.readers.partial import Partial
 
 
@@ -108,7 +108,8 @@ class _Search:
         for conjunct in conjuncts:
             place = _fixes(partial, conjunct, function)
             if place is not None and place[0] not in fixed:
-                fixed[place[0]] = place[1]
+                fixed[place[0]] = place[1].run
+                self.reads |= place[1].reads
                 continue
             made = partial.compile(conjunct)
             self.reads |= made.reads
@@ -141,12 +142,12 @@ class _Search:
                 yield from self._descend(depth + 1, index + step * place)
 
 
-def _fixes(partial: Partial, conjunct: Term, function: Function) -> tuple[int, Run] | None:
+def _fixes(partial: Partial, conjunct: Term, function: Function) -> tuple[int, Compiled] | None:
     """`formal = something known without the state`: the formal's position and that something."""
     if isinstance(conjunct, t.Same):
         for this, other in (conjunct.fields, conjunct.fields[::-1]):
             if isinstance(this, t.Formal) and not isinstance(other, t.Formal):
                 made = partial.compile(other)
                 if made.kind != CODE and this in function.formals:
-                    return this.fields[2], made.run
+                    return this.fields[2], made
     return None

@@ -163,15 +163,27 @@ class _Grounding:
 
     def result(self) -> Ground:
         """Enumerate until no more bits become variable; then lay out the packed state."""
-        waiting = list(self.actions)
+        self._seed()
+        plans = list(self.plans.values())
+        waiting = plans
         while waiting:
             changed: set[Function] = set()
-            for action in waiting:
-                changed |= self._widen(self.plans[action.name])
-            self.partial.disturb(changed)
+            for plan in waiting:
+                changed |= self._widen(plan)
+            broken = self.partial.disturb(changed)
             touched = sum(self.partial.mark[f] for f in changed)
-            waiting = [action for action in self.actions if self.plans[action.name].reads & touched]
+            waiting = [plan for plan in plans if plan.reads & touched]
+            for plan in waiting:
+                plan.stale = plan.stale or bool(plan.reads & broken)
         return self._lay_out()
+
+    def _seed(self) -> None:
+        """Program counters and registers vary for certain: to find that out bit by bit would take many rounds."""
+        for function in self.start:
+            if not function.arguments and function.result is not BOOL:
+                width = (self.scope.size(function.result) - 1).bit_length()
+                self.partial.cells[function][0] = pack(tuple(self._new_bit(function, 0, i) for i in range(width)))
+                self.partial.disturb({function})
 
     def _widen(self, plan: Plan) -> set[Function]:
         """Enumerate one action; bits that it can change become variables."""

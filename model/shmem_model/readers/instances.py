@@ -35,14 +35,17 @@ class Plan:
         self.ranges = [range(partial.scope.size(parameter.sort)) for parameter in action.parameters]
         self.instances: list[Instance] = []
         self.reads = 0
+        self.stale = True  # what was compiled folds something that is no longer known
+        self._levels: list[list[Run]] | None = None
+        self._effects: list[Effect] | None = None
 
     def enumerate(self) -> None:
         """Find all instances whose guard is not false."""
         self.instances = []
-        self._effects: list[Effect] | None = None
-        tests = self._tests()
-        if tests is not None:
-            self._levels = tests
+        if self.stale:
+            self._effects, self._levels = None, self._tests()
+            self.stale = False
+        if self._levels is not None:
             self._descend(0, [])
 
     def _tests(self) -> list[list[Run]] | None:
@@ -71,6 +74,7 @@ class Plan:
 
     def _descend(self, depth: int, guard: list[int]) -> None:
         nodes = list(guard)
+        assert self._levels is not None
         for run in self._levels[depth]:
             node = run()
             if node == FALSE:
