@@ -149,6 +149,12 @@ def arriving_brings_what_one_knows(b: Term, w: Term) -> Term:
     return m.pub(a, b, w).implies(after(m.brought(e, a, b, w)) & after(m.epoch_pub(e, b, w)))
 
 
+@step("gb_begin", c=Agent, b=Block)
+def a_global_barrier_begins_unanswered(c: Term, b: Term) -> Term:
+    """A global barrier begins without acknowledgements; those of an earlier one do not count."""
+    return ~after(m.gb_acked(Parameter("a", Agent), c, b))
+
+
 @step("gb_end", c=Agent, b=Block)
 def a_global_barrier_ends_when_all_acknowledged(c: Term, b: Term) -> Term:
     """The writer's global barrier ends only when every member has acknowledged every line."""

@@ -22,6 +22,7 @@ TENANTS = Setting(
     actions=("map", "translate", "fill", "evict", "drain", "read", "write", "flush"),
 )
 GUARDED = TENANTS.but(mapped=False)
+OWNERS = Setting(actions=("map", "unmap", "translate", "shootdown", "read", "write", "fill"))
 SLOTS = Setting(receivers=(1,), senders=((0,),), agents=3, lines=(), mapped=False, actions=("send", "wait"))
 COPIES = Setting(
     agents=3,
@@ -162,6 +163,22 @@ SPATIAL = Theorem(
             "senders_were_granted_the_slot",
             SLOTS,
             1,
+        ),
+        RedTwin(
+            "unmap that leaves the right to write",
+            "A right to write that outlives its mapping comes back with the next read-only one.",
+            no_update("unmap", m.mapped_writable),
+            "writable_mappings_are_mappings",
+            OWNERS,
+            1,
+        ),
+        RedTwin(
+            "shootdown that leaves the right to write",
+            "A cached right to write that outlives its translation comes back with the next one.",
+            no_update("shootdown", m.tlb_writable),
+            "writable_translations_are_translations",
+            OWNERS,
+            2,
         ),
         RedTwin(
             "copy into what is read-only",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shmem_model.language import EACH, TRUE, Term, becomes, exists, state
+from shmem_model.language import EACH, FALSE, TRUE, Parameter, Term, becomes, exists, state
 from shmem_model.machine import MACHINE, claims_moves
 from shmem_model.machine import vocabulary as m
 from shmem_model.machine.vocabulary import Agent, Block, Frame, Slot, Word
@@ -26,6 +26,15 @@ MORTAL = Setting(
 )
 WAITING = Setting(
     lines=(), mapped=False, actions=("send", "wait", "die", "arrive", "leave"), agents=3, teams=((0, 1, 2),)
+)
+
+COPIED = Setting(
+    agents=3,
+    engines=1,
+    blocks=2,
+    frames=3,
+    lines=(0, 0),
+    actions=("copy_start", "copy_step", "copy_wait", "freeze", "migrate", "unfreeze", "scrub"),
 )
 
 _MOVES = ("moving_", "nothing_can_reach_a_line", "nobody_accesses_a_frozen")
@@ -69,6 +78,7 @@ def a_waiter_has_nobody_left(s: Term) -> Term:
 
 _reclaim = {p.name: p for p in MACHINE.actions["reclaim"].parameters}
 _PRESENTS_ALL = becomes(m.pub, EACH, _reclaim["b"], EACH, to=TRUE)
+_UNMAPS = becomes(m.mapped, EACH, Parameter("b", Block), to=FALSE)
 _die = {p.name: p for p in MACHINE.actions["die"].parameters}
 _DIES_PUBLISHED = becomes(m.pub, _die["a"], EACH, EACH, to=TRUE, where=lambda c, x, p: m.cur(c, x, p))
 
@@ -102,6 +112,22 @@ COMPACTION = Theorem(
             "A translation made while the line is frozen leads to a frame that it leaves.",
             no_condition("translate", "not frozen"),
             "nobody_accesses_a_frozen_quiet_line",
+            MOVE,
+            2,
+        ),
+        RedTwin(
+            "freeze a line under copy",
+            "A line that is frozen while an engine still copies it moves away under the copy.",
+            no_condition("freeze", "RegionBusy"),
+            "copies_touch_live_unfrozen_lines",
+            COPIED,
+            2,
+        ),
+        RedTwin(
+            "unfreeze that unmaps",
+            "A move that takes mappings away is not invisible.",
+            other_updates("unfreeze", _UNMAPS),
+            "moving_keeps_rights",
             MOVE,
             2,
         ),
@@ -144,6 +170,14 @@ DEATH = Theorem(
             "what_is_reclaimed_is_in_memory",
             MORTAL,
             5,
+        ),
+        RedTwin(
+            "loss among the living",
+            "If a living agent could lose what it caches, survivors would not keep what they have.",
+            no_condition("lose", "dead"),
+            "death_keeps_what_survivors_have",
+            MORTAL,
+            2,
         ),
         RedTwin(
             "death that publishes",

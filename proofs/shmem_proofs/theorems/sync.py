@@ -44,6 +44,7 @@ _BARRIER_CLAIMS = (
     "all_or_none",
     "leaving_means_that_all_arrived",
     "arriving_brings_what_one_knows",
+    "a_global_barrier_begins_unanswered",
     "a_global_barrier_ends_when_all_acknowledged",
     "acknowledging_drops_clean_lines",
 )
@@ -148,6 +149,14 @@ ALL_OR_NONE = Theorem(
             "a_global_barrier_ends_when_all_acknowledged",
             GLOBAL,
             2,
+        ),
+        RedTwin(
+            "global barrier that counts old answers",
+            "A barrier that begins with acknowledgements of the last one ends too early.",
+            no_update("gb_begin", m.gb_acked),
+            "a_global_barrier_begins_unanswered",
+            GLOBAL,
+            3,
         ),
         RedTwin(
             "acknowledge without dropping",

@@ -16,6 +16,7 @@ SHARED_LINE = PAIR.but(words=2, actions=("fill", "evict", "write", "read"))
 UNCACHED = PAIR.but(cached=())
 ATOMIC = PAIR.but(actions=("fill", "drain", "read", "write", "flush", "fence", "atomic_swap", "invalidate"))
 ADDING = PAIR.but(actions=("atomic_add", "read", "fill", "invalidate"))
+SWAPPING = PAIR.but(actions=("compare_swap", "read", "fill", "invalidate"))
 COPY = Setting(
     agents=3,
     engines=1,
@@ -153,6 +154,46 @@ VISIBILITY = Theorem(
             "a_read_returns_the_last_write",
             ATOMIC,
             2,
+        ),
+        RedTwin(
+            "eviction out of order",
+            "An eviction that overtakes the agent's own posted word is overwritten by it.",
+            no_condition("evict", "in order"),
+            "a_read_returns_the_last_write",
+            PAIR,
+            8,
+        ),
+        RedTwin(
+            "posted words that get lost",
+            "A write buffer that drains into nothing loses the write.",
+            no_update("drain", m.memory),
+            "a_read_returns_the_last_write",
+            PAIR,
+            6,
+        ),
+        RedTwin(
+            "add that stays in the cache",
+            "An atomic add that does not act on memory is not seen by the next one.",
+            no_update("atomic_add", m.memory),
+            "a_read_returns_the_last_write",
+            ADDING,
+            2,
+        ),
+        RedTwin(
+            "compare and swap that stays in the cache",
+            "A compare-and-swap that does not act on memory is not seen by the next one.",
+            no_update("compare_swap", m.memory),
+            "a_read_returns_the_last_write",
+            SWAPPING,
+            2,
+        ),
+        RedTwin(
+            "copy that brings nothing",
+            "An engine that does not write leaves the old word.",
+            no_update("copy_step", m.memory),
+            "engines_have_brought_what_landed",
+            COPY,
+            7,
         ),
         RedTwin(
             "copy that is not waited for",
