@@ -7,7 +7,7 @@ import pytest
 from shmem_model.language import BOOL, FALSE, Function, Machine, Sort, action, invariant, update
 from shmem_model.machine import MACHINE
 from shmem_proofs.induction import Obligation, Prover
-from shmem_proofs.proving import obligations_of, prove, show_red_twin, show_witness, unclaimed
+from shmem_proofs.proving import changed_actions, obligations_of, prove, show_red_twin, show_witness, unclaimed
 from shmem_proofs.theorems import THEOREMS
 from shmem_proofs.two_runs import TwoRuns
 
@@ -23,6 +23,11 @@ def test_every_theorem_has_a_sentence_a_witness_and_a_red_twin() -> None:
     for theorem in THEOREMS:
         assert theorem.sentence.endswith(".")
         assert (theorem.witnesses and theorem.red_twins) or theorem.litmus, theorem.id
+
+
+def test_every_action_is_weakened_by_some_red_twin() -> None:
+    weakened = {name for _, twin in RED_TWINS for name in changed_actions(MACHINE, twin.weaken(MACHINE))}
+    assert sorted(set(MACHINE.actions) - weakened) == []
 
 
 def test_ids_and_names_are_unique() -> None:
