@@ -185,3 +185,17 @@ def test_initial_values_may_depend_on_their_place():
     scope = Scope("toy", first, toy().sizes, toy().platform)
     assert ground(scope).initial == ground(toy()).initial
     assert conj() is t.TRUE
+
+
+def test_a_platform_function_of_a_uniform_state_value_stays_open():
+    """Smallest input of a bug: the sum of a word that is zero everywhere at the start was folded for ever."""
+    from shmem_model.language import Element
+    from shmem_model.machine import MACHINE
+    from shmem_model.machine import vocabulary as m
+    from shmem_model.readers.explorer import explore
+    from shmem_model.readers.setting import Setting
+
+    add_one = MACHINE.actions["atomic_add"].bind({"v": Element("one", m.Value, 1)}, "one")
+    scope = Setting(values=4, translated=True).scope("adding", MACHINE.with_actions([add_one]))
+    last = explore(scope, observe=[m.memory(Element("f", m.Frame, 0), Element("w", m.Word, 0)).same(m.zero())])
+    assert last.states == 4

@@ -145,7 +145,7 @@ class Cells:
             else:
                 places.append((step, made.value))
         if not places and function in self.fixed:
-            return constant(self.cells[function][base])
+            return constant(self.cells[function][base], reads)
         if later and function not in self.fixed:
             return Compiled(CODE, 0, self._overlaid(function, base, places), reads, free)
         return Compiled(CODE, 0, self._cell(self.cells[function], base, places), reads, free)
