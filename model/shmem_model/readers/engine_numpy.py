@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shmem_model.readers.bits import TRUE
 from shmem_model.readers.engine_python import compile_source
 from shmem_model.readers.graph import Graph, sorted_graph
 from shmem_model.readers.packed import Packed
@@ -33,7 +34,7 @@ class NumpyEngine:
         self.edges: list[tuple[Words, list[tuple[int, NDArray[Any], Words]]]] | None = [] if keep_graph else None
         self.first = columns([packed.initial], self.words)
         self.known.insert(self.first)
-        self._expand = successors(packed)
+        self._expand = successors(packed, keep_graph)
 
     @property
     def states(self) -> int:
@@ -157,47 +158,51 @@ def _arguments(code: WordCode) -> str:
     return ", ".join(f"s{w}" for w in range(code.words))
 
 
-def successors(packed: Packed) -> Callable[..., None]:
-    """A function of the columns of a level that appends (action number, sources, columns of targets) to its last
-    argument."""
-    code = WordCode(packed, NUMPY)
-    lines = [f"def expand({_arguments(code)}, out):", "  here = None"]
-    _print_branch(code, decision_tree(packed), lines, 1, "")
-    return compile_source("\n".join(lines), "expand", _names(code))
+def successors(packed: Packed, positions: bool) -> Callable[..., None]:
+    """A function of the columns of a level that appends, for each action, its number, the positions of the states in
+    which it is enabled (None unless asked for), and columns of their successors to its last argument."""
+    printer = _Printer(WordCode(packed, NUMPY), positions)
+    printer.print_branch(decision_tree(packed), 1)
+    head = [f"def expand({_arguments(printer.code)}, out):"]
+    if positions:
+        head.append("  here = arange(len(s0))")
+    names = _names(printer.code) | {"arange": np.arange}
+    return compile_source("\n".join([*head, "  pass", *printer.lines]), "expand", names)
 
 
-def _print_branch(code: WordCode, branch: Branch, lines: list[str], depth: int, outer: str) -> None:
-    """The columns of the states in a branch are `s0, s1, ...`; those of the branch around it come back afterwards."""
-    pad = "  " * depth
-    words = range(code.words)
-    for action, rest in branch.leaves:
-        kept = f"k{depth}"
-        if rest == 1:
-            lines.append(f"{pad}if True:")
-            lines.append(f"{pad}  i = here")
-        else:
-            lines.append(f"{pad}m = {code.truth(rest)}")
-            lines.append(f"{pad}i = nonzero(m)")
-            lines.append(f"{pad}if len(i):")
-            lines.append(f"{pad}  {kept} = {_tuple('s', words)}")
-            lines += [f"{pad}  s{w} = s{w}[i]" for w in words]
-            lines.append(f"{pad}  i = i if here is None else here[i]")
-        first, successor = code.successor(action)
-        lines += [f"{pad}  {line}" for line in first]
-        new = ", ".join(text if text != f"s{w}" else f"s{w}" for w, text in enumerate(successor))
-        lines.append(f"{pad}  out.append(({action.number}, i, ({new},)))")
-        if rest != 1:
-            lines.append(f"{pad}  {_tuple('s', words)} = {kept}")
-    for inner in branch.branches:
-        tests = code.dialect.conj.join(f"{code.truth(code.packed.bits.conj(inner.tests))}" for _ in (0,))
-        lines.append(f"{pad}i = nonzero({tests})")
-        lines.append(f"{pad}if len(i):")
-        lines.append(f"{pad}  o{depth} = here, {_tuple('s', words)}")
-        lines += [f"{pad}  s{w} = s{w}[i]" for w in words]
-        lines.append(f"{pad}  here = i if here is None else here[i]")
-        _print_branch(code, inner, lines, depth + 1, f"o{depth}")
-        lines.append(f"{pad}  here, {_tuple('s', words)} = o{depth}")
+class _Printer:
+    """Prints the decision tree: the columns of the states in a branch are `s0, s1, ...` while it is dealt with."""
 
+    def __init__(self, code: WordCode, positions: bool) -> None:
+        self.code = code
+        self.where = "here" if positions else "None"
+        self.columns = [f"s{w}" for w in range(code.words)] + (["here"] if positions else [])
+        self.lines: list[str] = []
 
-def _tuple(name: str, words: range) -> str:
-    return "(" + ", ".join(f"{name}{w}" for w in words) + ",)"
+    def print_branch(self, branch: Branch, depth: int) -> None:
+        """The tests of the branch are made already."""
+        pad = "  " * depth
+        for action, rest in branch.leaves:
+            inner = self._narrow(rest, depth) if rest != TRUE else pad
+            first, successor = self.code.successor(action)
+            self.lines += [f"{inner}{line}" for line in first]
+            self.lines.append(f"{inner}out.append(({action.number}, {self.where}, ({', '.join(successor)},)))")
+            if rest != TRUE:
+                self._widen(depth)
+        for part in branch.branches:
+            self._narrow(self.code.packed.bits.conj(part.tests), depth)
+            self.print_branch(part, depth + 1)
+            self._widen(depth)
+
+    def _narrow(self, test: int, depth: int) -> str:
+        """Go on with the states in which the test holds; what follows is indented by the answer."""
+        pad = "  " * depth
+        self.lines.append(f"{pad}i = nonzero({self.code.truth(test)})")
+        self.lines.append(f"{pad}if len(i):")
+        self.lines.append(f"{pad}  all{depth} = ({', '.join(self.columns)},)")
+        self.lines += [f"{pad}  {column} = {column}[i]" for column in self.columns]
+        return pad + "  "
+
+    def _widen(self, depth: int) -> None:
+        """Back to the states around."""
+        self.lines.append(f"{'  ' * depth}  ({', '.join(self.columns)},) = all{depth}")
