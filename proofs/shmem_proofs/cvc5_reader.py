@@ -57,10 +57,12 @@ class SecondUniverse:
         platform = set(self.machine.platform)
         return {f: s if f in platform else self._symbol(f, f.name + suffix) for f, s in self.now.items()}
 
-    def closed(self, claim: Property) -> Any:
-        """A claim, for all values of its variables."""
+    def closed(
+        self, claim: Property, env: Env | None = None, now: Symbols | None = None, then: Symbols | None = None
+    ) -> Any:
+        """A claim, for all values of its variables; of the state `now` (and the other state `then`)."""
         variables: dict[Term, Any] = {v: self.manager.mkVar(self.sorts[v.sort], v.name) for v in claim.variables}
-        body = self.term(claim.body, variables, self.now)
+        body = self.term(claim.body, {**(env or {}), **variables}, now or self.now, then)
         if not variables:
             return body
         bound = self.manager.mkTerm(Kind.VARIABLE_LIST, *variables.values())

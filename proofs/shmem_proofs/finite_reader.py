@@ -110,55 +110,71 @@ class FiniteReader:
         found = env.get(term)
         if found is not None:
             return found
+        read = _READS.get(type(term))
+        if read is None:
+            raise LanguageError(f"the finite reader does not know {type(term).__name__}: {term}")
+        return read(self, term, env, now, then)
 
-        def inner(part: Term) -> Value:
-            return self.value(part, env, now, then)
+    def _truth(self, term: Term, env: Env, now: Cells, then: Cells | None) -> Value:
+        return int(term is t.TRUE)
 
-        match term:
-            case t.Apply():
-                return self._apply(term, tuple(inner(part) for part in term.parts), now)
-            case t.And():
-                return self.conj(inner(part) for part in term.fields)
-            case t.Or():
-                return self.disj(inner(part) for part in term.fields)
-            case t.Not():
-                return self.negation(inner(term.fields[0]))
-            case t.Implies():
-                return self.disj(self._implication(term, inner))
-            case t.Same():
-                return self.same(inner(term.fields[0]), inner(term.fields[1]), term.fields[0].sort)
-            case t.Ite():
-                return self._ite(term, inner)
-            case t.Forall() | t.Exists():
-                return self._quantified(term, env, now, then)
-            case t.Truth():
-                return int(term.value)
-            case t.Element():
-                return term.index
-            case t.After() if then is not None:
-                return self.value(term.fields[0], env, then)
-        raise LanguageError(f"the finite reader does not know {type(term).__name__}: {term}")
+    def _element(self, term: Term, env: Env, now: Cells, then: Cells | None) -> Value:
+        return term.fields[2]
 
-    def _implication(self, term: t.Implies, inner: Callable[[Term], Value]) -> Iterator[Value]:
-        yield self.negation(inner(term.fields[0]))
-        yield inner(term.fields[1])
+    def _not(self, term: Term, env: Env, now: Cells, then: Cells | None) -> Value:
+        return self.negation(self.value(term.fields[0], env, now, then))
 
-    def _ite(self, term: t.Ite, inner: Callable[[Term], Value]) -> Value:
-        condition = inner(term.fields[0])
-        if isinstance(condition, int):
-            return inner(term.fields[1] if condition else term.fields[2])
-        return self.choose(condition, inner(term.fields[1]), inner(term.fields[2]), term.sort)
+    def _and(self, term: Term, env: Env, now: Cells, then: Cells | None) -> Value:
+        return self.conj(self.value(part, env, now, then) for part in term.fields)
 
-    def _quantified(self, term: t.Forall | t.Exists, env: Env, now: Cells, then: Cells | None) -> Value:
-        elements = range(self.scope.size(term.variable.sort))
-        bodies = (self.value(term.body, {**env, term.variable: i}, now, then) for i in elements)
-        return self.conj(bodies) if isinstance(term, t.Forall) else self.disj(bodies)
+    def _or(self, term: Term, env: Env, now: Cells, then: Cells | None) -> Value:
+        return self.disj(self.value(part, env, now, then) for part in term.fields)
 
-    def _apply(self, term: t.Apply, arguments: tuple[Value, ...], now: Cells) -> Value:
-        function = term.function
+    def _implies(self, term: Term, env: Env, now: Cells, then: Cells | None) -> Value:
+        premise = self.value(term.fields[0], env, now, then)
+        if isinstance(premise, int) and premise == 0:
+            return 1
+        return self.disj((self.negation(premise), self.value(term.fields[1], env, now, then)))
+
+    def _same(self, term: Term, env: Env, now: Cells, then: Cells | None) -> Value:
+        left, right = (self.value(part, env, now, then) for part in term.fields)
+        return self.same(left, right, term.fields[0].sort)
+
+    def _ite(self, term: Term, env: Env, now: Cells, then: Cells | None) -> Value:
+        condition, yes, no = term.fields
+        decided = self.value(condition, env, now, then)
+        if isinstance(decided, int):
+            return self.value(yes if decided else no, env, now, then)
+        first, second = self.value(yes, env, now, then), self.value(no, env, now, then)
+        return self.choose(decided, first, second, term.sort)
+
+    def _every(self, term: Term, env: Env, now: Cells, then: Cells | None) -> Value:
+        return self.conj(self._instances(term, env, now, then))
+
+    def _some(self, term: Term, env: Env, now: Cells, then: Cells | None) -> Value:
+        return self.disj(self._instances(term, env, now, then))
+
+    def _instances(self, term: Term, env: Env, now: Cells, then: Cells | None) -> Iterator[Value]:
+        variable, body = term.fields
+        for i in range(self.scope.size(variable.sort)):
+            yield self.value(body, {**env, variable: i}, now, then)
+
+    def _after(self, term: Term, env: Env, now: Cells, then: Cells | None) -> Value:
+        if then is None:
+            raise LanguageError(f"`after` is meant for properties of steps: {term}")
+        return self.value(term.fields[0], env, then)
+
+    def _apply(self, term: Term, env: Env, now: Cells, then: Cells | None) -> Value:
+        function = term.fields[0]
         cells = self.platform if function.layer == "platform" else now
-        if all(isinstance(argument, int) for argument in arguments):
-            return cells[function, arguments]
+        arguments = tuple([self.value(part, env, now, then) for part in term.fields[1:]])
+        for argument in arguments:
+            if not isinstance(argument, int):
+                return self._look_up(function, arguments, cells)
+        return cells[function, arguments]
+
+    def _look_up(self, function: Function, arguments: tuple[Value, ...], cells: Cells) -> Value:
+        """A choice among all cells that may be meant."""
         options = [self._options(value, sort) for value, sort in zip(arguments, function.arguments, strict=True)]
         result: Value = None
         for choice in product(*options):
@@ -174,3 +190,19 @@ class FiniteReader:
         if sort is BOOL:
             return [(0, z3.Not(value)), (1, value)]
         return [(i, self.same(value, i, sort)) for i in range(self.scope.size(sort))]
+
+
+_READS: Mapping[type[Term], Callable[[FiniteReader, Term, Env, Cells, Cells | None], Value]] = {
+    t.Truth: FiniteReader._truth,
+    t.Element: FiniteReader._element,
+    t.Apply: FiniteReader._apply,
+    t.Not: FiniteReader._not,
+    t.And: FiniteReader._and,
+    t.Or: FiniteReader._or,
+    t.Implies: FiniteReader._implies,
+    t.Same: FiniteReader._same,
+    t.Ite: FiniteReader._ite,
+    t.Forall: FiniteReader._every,
+    t.Exists: FiniteReader._some,
+    t.After: FiniteReader._after,
+}

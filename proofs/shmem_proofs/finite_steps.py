@@ -42,6 +42,7 @@ class Grounded:
     def __init__(self, scope: Scope, settle: bool = True) -> None:
         self.scope = scope
         self.reader = FiniteReader(scope)
+        self.places = {f: list(scope.places(f)) for f in scope.machine.state}
         self.start = {cell: self._start(*cell) for cell in self._all_cells()}
         self.cells: dict[Cell, Value] = dict(self.start)
         self.symbols: dict[Cell, Any] = {}
@@ -52,7 +53,7 @@ class Grounded:
             self._forget(self._all_cells())
 
     def _all_cells(self) -> list[Cell]:
-        return [(f, place) for f in self.scope.machine.state for place in self.scope.places(f)]
+        return [(f, place) for f, places in self.places.items() for place in places]
 
     def _start(self, function: Function, place: tuple[int, ...]) -> int:
         if function in self.scope.start:
@@ -64,13 +65,22 @@ class Grounded:
         return value
 
     def _settle(self) -> None:
-        """Read all actions; what they can change becomes a symbol; again, until nothing new can change."""
-        while True:
-            self.actions = [one for action in self.scope.machine.actions.values() for one in self._ground(action)]
-            changed = [cell for one in self.actions for cell in one.changes if cell not in self.symbols]
-            if not changed:
-                return
+        """Read the actions; what they can change becomes a symbol; again, until nothing new can change."""
+        actions = self.scope.machine.actions
+        made: dict[str, list[GroundAction]] = {}
+        waiting = list(actions)
+        while waiting:
+            made |= {name: list(self._ground(actions[name])) for name in waiting}
+            ones = [one for name in waiting for one in made[name]]
+            changed = [cell for one in ones for cell in one.changes if cell not in self.symbols]
             self._forget(changed)
+            touched = {function for function, _ in changed}
+            waiting = [name for name, action in actions.items() if touched & self._mentioned(action)]
+        self.actions = [one for name in actions for one in made[name]]
+
+    def _mentioned(self, action: Action) -> set[Function]:
+        texts = [action.guard, *(update.body for update in action.updates.values())]
+        return set(action.updates).union(*(t.functions_of(text) for text in texts))
 
     def _forget(self, cells: Iterable[Cell]) -> None:
         for function, place in dict.fromkeys(cells):
@@ -93,8 +103,9 @@ class Grounded:
 
     def _changes(self, action: Action, env: dict[Term, Value]) -> Iterable[tuple[Cell, Value]]:
         for function, update in action.updates.items():
-            for place in self.scope.places(function):
-                here = env | dict(zip(function.formals, place, strict=True))
+            formals, here = function.formals, dict(env)
+            for place in self.places[function]:
+                here.update(zip(formals, place, strict=True))
                 new, old = self.reader.value(update.body, here, self.cells), self.cells[function, place]
                 same = new == old if isinstance(new, int) and isinstance(old, int) else new is old
                 if not same:

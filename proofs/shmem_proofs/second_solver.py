@@ -33,7 +33,7 @@ class SecondProver:
 
     def check(self, obligation: Obligation) -> Verdict:
         """Ask cvc5; also where the action changes nothing that the claim mentions."""
-        question = _Question(self.machine, self.rlimit)
+        question = Question(self.machine, self.rlimit)
         claim = self.machine.property(obligation.claim)
         if obligation.action == START:
             question.start(claim)
@@ -43,13 +43,13 @@ class SecondProver:
 
     def can_fire(self, action: Action) -> Verdict:
         """`holds` here means that the action can *not* fire in any state that satisfies the invariants."""
-        question = _Question(self.machine, self.rlimit)
+        question = Question(self.machine, self.rlimit)
         question.state()
         question.take(action)
         return question.verdict()
 
 
-class _Question:
+class Question:
     """One question, with a solver and terms of its own: the answer does not depend on what was asked before."""
 
     def __init__(self, machine: Machine, rlimit: int) -> None:
@@ -60,15 +60,16 @@ class _Question:
         self.solver.setOption("finite-model-find", "true")
         self.solver.setOption("produce-models", "true")
         self.solver.setOption("rlimit-per", str(rlimit))
-        self._assume(machine.axioms)
+        self.assume(machine.axioms)
 
-    def _assume(self, claims: Iterable[Property]) -> None:
+    def assume(self, claims: Iterable[Property]) -> None:
+        """These claims hold in the state before the step."""
         for claim in claims:
             self.solver.assertFormula(self.universe.closed(claim))
 
     def state(self) -> None:
         """There is a state that satisfies the invariants."""
-        self._assume(self.machine.invariants)
+        self.assume(self.machine.invariants)
 
     def take(self, action: Action) -> dict[Term, Any]:
         """The action can be taken in it; the constants that stand for its parameters."""
@@ -78,32 +79,31 @@ class _Question:
 
     def start(self, claim: Property) -> None:
         """The claim is false at the start."""
-        then = self._after(claim, self.machine.initial, {})
-        self._refuse(self.universe.term(claim.body, self._variables(claim), then))
+        then = self.after(claim, self.machine.initial, {})
+        self.refuse(self.universe.term(claim.body, self._variables(claim), then))
 
     def step(self, action: Action, claim: Property) -> None:
         """The claim is false of a step of the action, or after it."""
         self.state()
         parameters, now = self.take(action), self.universe.now
-        updates = {f: update.body for f, update in action.updates.items()}
-        then = self._after(claim, updates, parameters)
+        then = self.after(claim, new_values(action), parameters)
         names = self._variables(claim)
         if claim.kind == "step":
             names = self._names(claim, names, action, parameters)
-            self._refuse(self.universe.term(claim.body, names, now, then))
+            self.refuse(self.universe.term(claim.body, names, now, then))
         else:
-            self._refuse(self.universe.term(claim.body, names, then))
+            self.refuse(self.universe.term(claim.body, names, then))
 
     def _variables(self, claim: Property) -> dict[Term, Any]:
         return self.universe.constants(claim.variables, "sk_")
 
-    def _after(self, claim: Property, bodies: Mapping[Function, Term], env: Env) -> Symbols:
-        """The state in which the functions that the claim mentions have these values."""
-        universe, mentioned = self.universe, t.functions_of(claim.body)
+    def after(self, claim: Property, bodies: Mapping[Function, Term], env: Env, now: Symbols | None = None) -> Symbols:
+        """The state after `now` in which the functions that the claim mentions have these values."""
+        before, mentioned = now or self.universe.now, t.functions_of(claim.body)
         definitions = {
-            f: universe.definition(f, body, env, universe.now) for f, body in bodies.items() if f in mentioned
+            f: self.universe.definition(f, body, env, before) for f, body in bodies.items() if f in mentioned
         }
-        return universe.define(self.solver, definitions, universe.now)
+        return self.universe.define(self.solver, definitions, before)
 
     def _names(
         self, claim: Property, variables: dict[Term, Any], action: Action, parameters: dict[Term, Any]
@@ -123,7 +123,8 @@ class _Question:
             return self.universe.constant("actor", node.sort) if actor is None else parameters[actor]
         raise LanguageError(f"{claim.name} speaks of {node.name}, which {action.name} does not have")
 
-    def _refuse(self, goal: Any) -> None:
+    def refuse(self, goal: Any) -> None:
+        """This does not hold."""
         self.solver.assertFormula(goal.notTerm())
 
     def verdict(self) -> Verdict:
@@ -141,6 +142,11 @@ class _Question:
             (sort, self.solver.getModelDomainElements(self.universe.sorts[sort])) for sort in self.machine.sorts
         ]
         return "a model with " + ", ".join(f"{len(found)} {sort.name}" for sort, found in elements)
+
+
+def new_values(action: Action) -> dict[Function, Term]:
+    """What every updated function becomes."""
+    return {function: update.body for function, update in action.updates.items()}
 
 
 @dataclass(frozen=True)
