@@ -191,6 +191,22 @@ def test_the_answer_of_a_read_is_known_to_claims_of_steps():
         assert concrete.holds_step(latest, state, *call, concrete.step(state, *call)) is fresh
 
 
+STEPS = [claim for claim in MACHINE.properties if claim.kind == "step"]
+BROKEN = [replace(claim, body=~claim.body) for claim in STEPS]
+
+
+@pytest.mark.parametrize("claim", [*STEPS, *BROKEN], ids=lambda claim: claim.name)
+def test_claims_of_steps_mean_the_same_to_both_readers(claim):
+    scope = WORLDS["weakest"].but(translated=True).scope("steps")
+    packed = Packed(ground(scope))
+    against = {(a.source.action.name, a.source.arguments): node for a, node in packed.steps_against(claim)}
+    for concrete, state, enabled in walk(scope, 5, 8):
+        here = packed.pack(state)
+        for call in enabled:
+            broken = packed.holds(against.get(call, 0), here)
+            assert concrete.holds_step(claim, state, *call, concrete.step(state, *call)) is not broken, call
+
+
 def test_culprits_name_the_elements_that_break_a_claim():
     scope = toy(cells=3)
     concrete = Concrete(scope)

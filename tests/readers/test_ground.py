@@ -5,10 +5,12 @@ import pytest
 from shmem_model.language import (
     BOOL,
     FALSE,
+    Element,
     Function,
     LanguageError,
     Machine,
     Parameter,
+    Property,
     Sort,
     action,
     becomes,
@@ -108,6 +110,26 @@ def test_observing_does_not_change_what_can_be_observed():
         whole, part = explore(scope), explore(scope, observe=[goal])
         assert part.states < whole.states
         assert bool(part.where(goal)) == bool(whole.where(goal))
+
+
+def test_observing_keeps_the_actions_that_claims_of_steps_are_about():
+    answer, word, line = Parameter("answer", m.Value), Parameter("w", m.Word), Parameter("b", m.Block)
+    latest = Property("latest", "Reads are latest.", (), answer.same(m.last(line, word)), "step", ("read",))
+    for setting, verdict in (
+        (Setting(translated=True), "fails"),
+        (Setting(translated=True, actions=("read",)), "holds"),
+    ):
+        whole, part = (explore(setting.scope("steps"), properties=[latest], observe=observe) for observe in (None, []))
+        assert part.findings["latest"].verdict == whole.findings["latest"].verdict == verdict
+        assert part.findings["latest"].depth == whole.findings["latest"].depth
+
+
+def test_what_was_left_out_cannot_be_asked_about():
+    found = explore(Setting(translated=True).scope("slice"), observe=[m.dead(Element("host", m.Agent, 0))])
+    with pytest.raises(LanguageError, match="intact is unknown, or was left out; observe it"):
+        found.where(m.intact())
+    with pytest.raises(LanguageError, match="intact was left out; observe it"):
+        found.packed.ground.value(0, m.intact, ())
 
 
 def test_a_value_that_is_never_written_costs_no_bit():

@@ -129,7 +129,7 @@ class Cells:
         assert isinstance(term, t.Apply)
         function = term.function
         if function not in self.cells:
-            raise LanguageError(f"scope {self.scope.name}: function {function.name} is not part of the machine")
+            raise LanguageError(f"scope {self.scope.name}: {function.name} is unknown, or was left out; observe it")
         if function in self.uniform and not (later and function not in self.fixed):
             return constant(self.uniform[function], self.mark[function])
         arguments = [self.compile(part, later) for part in term.fields[1:]]

@@ -17,7 +17,7 @@ from shmem_model.language import LanguageError, Property, Term
 from shmem_model.readers.engine_python import PythonEngine
 from shmem_model.readers.graph import Graph
 from shmem_model.readers.ground import closed, ground
-from shmem_model.readers.packed import Packed, PackedAction
+from shmem_model.readers.packed import Packed, PackedAction, concerns
 from shmem_model.readers.scope import Scope
 from shmem_model.readers.trace import Trace, describe
 
@@ -121,17 +121,23 @@ def explore(
     """Explore a scope; with `observe`, only what the observed formulas (and properties, goals) depend on."""
     begin = time.perf_counter()
     properties, goals = tuple(properties), tuple(goals)
-    terms = None
-    if observe is not None:
-        terms = [closed(item) for item in (*observe, *goals)]
-        terms += [p.body for p in properties]
-    packed = Packed(ground(scope, terms))
+    if observe is None:
+        packed = Packed(ground(scope))
+    else:
+        terms = [closed(item) for item in (*observe, *properties, *goals)]
+        packed = Packed(ground(scope, terms, _acted_upon(scope, properties)))
     for name, most in _plan(engine, keep_graph):
         search = _Search(packed, properties, goals, deadlocks, name, keep_graph)
         if search.run(stop_at_violation, limit, most):
             break
     search.result.seconds = time.perf_counter() - begin - search.result.compile_seconds
     return search.result
+
+
+def _acted_upon(scope: Scope, properties: tuple[Property, ...]) -> set[str]:
+    """The actions that properties of steps are about: none of them may be left out."""
+    about = [p for p in properties if p.kind == "step"]
+    return {a.name for a in scope.machine.actions.values() if any(concerns(p, a) for p in about)}
 
 
 def _plan(engine: str, keep_graph: bool) -> list[tuple[str, int | None]]:

@@ -7,7 +7,7 @@ more.  Actions whose guard is false under all that vanish.  What remains of a sm
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from shmem_model.language import BOOL, Action, Function, LanguageError, Property, Term
@@ -72,6 +72,8 @@ class Ground:
 
     def value(self, packed: int, function: Function, indices: Sequence[int]) -> int:
         """The value of a cell (platform functions too) in a packed state."""
+        if function not in self.partial.cells:
+            raise LanguageError(f"scope {self.scope.name}: {function.name} was left out; observe it")
         cell = self.partial.cells[function][self.cell_index(function, indices)]
         if isinstance(cell, int) and function.result is not BOOL:
             return cell
@@ -87,19 +89,29 @@ class Ground:
         return {p.name: self.scope.label(p.sort, index) for p, index in pairs}
 
 
-def ground(scope: Scope, observe: Iterable[Term] | None = None) -> Ground:
-    """Ground a scope; with `observe`, only what the observed terms can depend on."""
-    return _Grounding(scope, None if observe is None else tuple(observe)).result()
+def ground(scope: Scope, observe: Iterable[Term] | None = None, keep: Iterable[str] = ()) -> Ground:
+    """Ground a scope; with `observe`, only what the observed terms and the actions named in `keep` can depend on."""
+    return _Grounding(scope, None if observe is None else tuple(observe), frozenset(keep)).result()
 
 
-def needed_functions(actions: Iterable[Action], observe: Iterable[Term]) -> tuple[set[Function], list[Action]]:
-    """The functions that observed terms depend on through any steps, and the actions that change one of them."""
+def needed_functions(
+    actions: Iterable[Action], observe: Iterable[Term], keep: Collection[str] = ()
+) -> tuple[set[Function], list[Action]]:
+    """The functions that observed terms depend on through any steps, and the actions that change one of them.
+
+    Actions named in `keep` stay in any case, with what their conditions and answers depend on.
+    """
     needed: set[Function] = set()
     for term in observe:
         needed |= t.functions_of(term)
-    used: dict[str, Action] = {}
-    done: set[tuple[str, Function]] = set()
     actions = list(actions)
+    used: set[str] = set()
+    for action in actions:
+        if action.name in keep:
+            used.add(action.name)
+            needed |= _conditions(action)
+            needed |= set() if action.returns is None else t.functions_of(action.returns)
+    done: set[tuple[str, Function]] = set()
     growing = True
     while growing:
         growing = False
@@ -109,16 +121,19 @@ def needed_functions(actions: Iterable[Action], observe: Iterable[Term]) -> tupl
                 done.add((action.name, function))
                 needed |= t.functions_of(action.updates[function].body)
                 if action.name not in used:
-                    used[action.name] = action
-                    for condition in action.conditions:
-                        needed |= t.functions_of(condition.holds)
+                    used.add(action.name)
+                    needed |= _conditions(action)
     return needed, [action for action in actions if action.name in used]
+
+
+def _conditions(action: Action) -> set[Function]:
+    return {f for condition in action.conditions for f in t.functions_of(condition.holds)}
 
 
 class _Grounding:
     """The work of `ground`."""
 
-    def __init__(self, scope: Scope, observe: tuple[Term, ...] | None) -> None:
+    def __init__(self, scope: Scope, observe: tuple[Term, ...] | None, keep: frozenset[str]) -> None:
         self.scope = scope
         self.bits = Bits()
         self.partial = Partial(scope, self.bits)
@@ -126,7 +141,7 @@ class _Grounding:
         self.actions = list(machine.actions.values())
         functions = set(machine.functions)
         if observe is not None:
-            functions, self.actions = needed_functions(self.actions, observe)
+            functions, self.actions = needed_functions(self.actions, observe, keep)
         updated = {f for action in self.actions for f in action.updates if f in functions}
         self.functions = [f for f in machine.functions if f in functions]
         if len(self.functions) != len(functions):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shmem_model.language import Property, Term
+from shmem_model.language import Action, Property, Term
 from shmem_model.language import terms as t
 from shmem_model.readers.bits import TRUE, Value, pack
 from shmem_model.readers.concrete import State
@@ -109,8 +109,7 @@ class Packed:
         """For each ground action that a property of steps is about: the states in which its step breaks the claim."""
         result = []
         for action in self.actions:
-            base = action.source.action
-            if claim.actions and base.base not in claim.actions and base.name not in claim.actions:
+            if not concerns(claim, action.source.action):
                 continue
             node = self.bits.conj([action.guard, self._claim(claim, action.source) ^ 1])
             if node:
@@ -157,6 +156,11 @@ class Packed:
             new = tuple(one.assigns.get(part, part) for part in nodes)
             overlay[bit.function, bit.cell] = new[0] if bit.function.result is t.BOOL else pack(new)
         return overlay
+
+
+def concerns(claim: Property, action: Action) -> bool:
+    """The property of steps is about this action."""
+    return not claim.actions or action.base in claim.actions or action.name in claim.actions
 
 
 def _left(claim: Property, body: Term) -> tuple[t.Parameter, ...]:
