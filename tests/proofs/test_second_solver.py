@@ -51,6 +51,7 @@ def agreement(proved):
     return Agreement(tuple(Row(each, verdict, second.check(each)) for each, verdict in proved.items()))
 
 
+@pytest.mark.slow
 def test_both_solvers_settle_every_obligation_of_the_machine(agreement):
     """Every theorem that is proved by induction, a second time."""
     asked = len(agreement.rows)
@@ -67,6 +68,7 @@ def test_the_second_solver_agrees_on_what_the_frame_settles():
     assert {second.check(each).verdict for each in frame[::40]} == {"holds"}
 
 
+@pytest.mark.slow
 def test_the_second_solver_gives_the_same_answer_whatever_was_asked_before(agreement):
     chosen = agreement.rows[::20][::-1]
     prover = SecondProver(MACHINE)

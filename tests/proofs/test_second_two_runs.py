@@ -10,6 +10,7 @@ from shmem_proofs.second_two_runs import SecondTwoRuns
 from shmem_proofs.two_runs import ANSWER, TwoRuns
 
 
+@pytest.mark.slow
 def test_both_solvers_settle_every_obligation_of_two_runs():
     first, second = TwoRuns(MACHINE), SecondTwoRuns(MACHINE)
     asked = [each for each in first.obligations() if not first.settled_by_frame(each)]
