@@ -35,6 +35,17 @@ def find(paths: Sequence[str]) -> list[Path]:
     return list(found)
 
 
+def explained(path: Path) -> str:
+    """What the comments before the `litmus` line say in words, after the lines that name sources."""
+    head: list[str] = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        if not line.startswith("#"):
+            break
+        head.append(line[1:].strip())
+    prose = head[head.index("") + 1 :] if "" in head else []
+    return " ".join(line for line in prose if line)
+
+
 def answer(path: str) -> Outcome:
     """Answer the questions of a file; a malformed one is *unknown*, with the error in `facts`."""
     found = answer_file(path)

@@ -14,7 +14,7 @@ from typing import Any
 from shmem_model.litmus import parse_file
 from shmem_model.litmus.catalogue import FOLDER, files
 from shmem_suite.checks import Check, Outcome, Task
-from shmem_suite.litmus_files import SUFFIX, answer
+from shmem_suite.litmus_files import SUFFIX, answer, explained
 from shmem_suite.manifest import Entry
 
 
@@ -42,7 +42,7 @@ def _file(entry: Entry, name: str) -> Check:
         id=entry.check_id(name),
         kind=entry.kind,
         subject=name,
-        statement=f"{name.rpartition('/')[2]} answers as it expects.",
+        statement=statement(name),
         expected=entry.expected,
         tasks=(task(name, entry.weight),),
         tier=entry.tier,
@@ -51,6 +51,11 @@ def _file(entry: Entry, name: str) -> Check:
         names=(name.rpartition("/")[2],),
         covers=frozenset({f"litmus file:{name}"}),
     )
+
+
+def statement(name: str) -> str:
+    """What a file of the catalogue is about, in its own words."""
+    return explained(FOLDER / f"{name}{SUFFIX}") or f"{name.rpartition('/')[2]} answers as it expects."
 
 
 def task(name: str, weight: float = 0.05) -> Task:
@@ -73,6 +78,11 @@ def tasks_matching(patterns: Sequence[str]) -> tuple[Task, ...]:
             found[pattern] = Task(f"litmus/{pattern}", nothing_matches, (pattern,), 0.01)
         found |= {name: task(name) for name in hits}
     return tuple(found.values())
+
+
+def matching(patterns: Sequence[str]) -> list[str]:
+    """The files of the catalogue that match one of the patterns."""
+    return [name for name in names() if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def nothing_matches(pattern: str) -> Outcome:

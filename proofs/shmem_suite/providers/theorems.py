@@ -24,9 +24,13 @@ from shmem_proofs.two_runs import TwoRuns
 from shmem_suite.checks import Check, Combine, Outcome, Task, weakest
 from shmem_suite.errors import ManifestError, did_you_mean
 from shmem_suite.manifest import Entry
+from shmem_suite.providers import programs
+from shmem_suite.providers.litmus import tasks_matching
 from shmem_suite.providers.proofs import Rests, ask_obligations, proof_tasks, two_run_tasks
 from shmem_suite.stories import story
 
+ASKED_OF_EACH = ("theorem", "witnessed theorem", "theorem with a red twin")
+"""What must be there for every theorem."""
 LIMIT = 3_000_000
 """States after which a search for a witness or a red twin's failure is given up."""
 
@@ -35,6 +39,9 @@ def checks(entries: Sequence[Entry], pins: Mapping[str, Mapping[str, Any]]) -> I
     """The checks that the entries stand for."""
     for entry in entries:
         theorem = find(entry.subject)
+        if theorem.method == LITMUS and entry.kind != "theorem":
+            yield from programs.checks(entry, theorem)
+            continue
         match entry.kind:
             case "theorem":
                 yield theorem_check(entry, theorem)
@@ -50,7 +57,7 @@ def checks(entries: Sequence[Entry], pins: Mapping[str, Mapping[str, Any]]) -> I
 def universe() -> dict[str, frozenset[str]]:
     """Every theorem, claim, witness and red twin; and every action must have a part in some red twin."""
     return {
-        "theorem": frozenset(theorem.id for theorem in THEOREMS),
+        **{category: frozenset(theorem.id for theorem in THEOREMS) for category in ASKED_OF_EACH},
         "claim": frozenset(claim.name for claim in (*MACHINE.properties, *RELATION)),
         "witness": frozenset(f"{th.id}/{name}" for th in THEOREMS for name in names(th.witnesses)),
         "action in a red twin": frozenset(MACHINE.actions),
@@ -106,8 +113,6 @@ def _method(theorem: Theorem) -> tuple[tuple[Task, ...], Combine, str]:
         case method if method == TWO_RUNS:
             return (*proof_tasks(), *two_run_tasks()), Rests(None), "two runs, Z3"
         case method if method == LITMUS:
-            from shmem_suite.providers.litmus import tasks_matching
-
             return tasks_matching(theorem.litmus), weakest, "explorer"
     raise ManifestError(f"theorem {theorem.id} is to be settled by {theorem.method!r}, which nobody can")
 
@@ -128,7 +133,7 @@ def _witness(entry: Entry, theorem: Theorem, name: str, pins: Mapping[str, Mappi
         names=(theorem.name,),
         pinned=entry.pinned,
         pins=pins.get(id),
-        covers=frozenset({f"witness:{theorem.id}/{name}"}),
+        covers=frozenset({f"witness:{theorem.id}/{name}", f"witnessed theorem:{theorem.id}"}),
     )
 
 
@@ -163,7 +168,7 @@ def _about_twin(entry: Entry, theorem: Theorem, name: str, twin: RedTwin, task: 
         scope=entry.scope,
         engine=entry.engine,
         names=(theorem.name,),
-        covers=frozenset({f"red twin:{theorem.id}/{name}"}),
+        covers=frozenset({f"red twin:{theorem.id}/{name}", f"theorem with a red twin:{theorem.id}"}),
     )
 
 
