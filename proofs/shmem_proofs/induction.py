@@ -142,8 +142,9 @@ class Prover:
         solver = z3.SolverFor("UF", self.universe.context)
         solver.set("rlimit", self.rlimit)
         solver.add(*formulas)
+        before = _statistic(solver, "rlimit count")  # the count runs on through the whole context
         answer = solver.check()
-        cost = _statistic(solver, "rlimit count")
+        cost = _statistic(solver, "rlimit count") - before
         if answer == z3.unsat:
             return Verdict("holds", cost=cost)
         if answer == z3.sat:

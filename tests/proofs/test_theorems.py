@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from shmem_model.language import BOOL, FALSE, Function, Machine, Sort, action, invariant, update
@@ -9,7 +12,10 @@ from shmem_model.machine import MACHINE
 from shmem_proofs.induction import Obligation, Prover
 from shmem_proofs.proving import changed_actions, obligations_of, prove, show_red_twin, show_witness, unclaimed
 from shmem_proofs.theorems import THEOREMS
+from shmem_proofs.theorems.page import theorems_page
 from shmem_proofs.two_runs import TwoRuns
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "theorems.md"
 
 WITNESSES = [(t, w) for t in THEOREMS for w in t.witnesses]
 RED_TWINS = [(t, r) for t in THEOREMS for r in t.red_twins]
@@ -28,6 +34,14 @@ def test_every_theorem_has_a_sentence_a_witness_and_a_red_twin() -> None:
 def test_every_action_is_weakened_by_some_red_twin() -> None:
     weakened = {name for _, twin in RED_TWINS for name in changed_actions(MACHINE, twin.weaken(MACHINE))}
     assert sorted(set(MACHINE.actions) - weakened) == []
+
+
+def test_the_theorems_page_is_fresh() -> None:
+    """`SHMEM_REWRITE=1` rewrites it."""
+    text = theorems_page()
+    if os.environ.get("SHMEM_REWRITE"):
+        PAGE.write_text(text, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == text
 
 
 def test_ids_and_names_are_unique() -> None:

@@ -49,8 +49,8 @@ def nobody_accesses_a_frozen_quiet_line(b: Term, f: Term, w: Term) -> Term:
     return (still & after(m.frozen(b)) & after(m.at(b, f))).implies(stays)
 
 
-@step(*DEATH, a=Agent, b=Block, f=Frame, w=Word, t=Token)
-def death_keeps_what_survivors_have(a: Term, b: Term, f: Term, w: Term, t: Term) -> Term:
+@step(*DEATH, a=Agent, f=Frame, w=Word)
+def death_keeps_what_survivors_have(a: Term, f: Term, w: Term) -> Term:
     """When an agent dies, or what it left is lost, memory and every other agent's cache and buffer stay as they are."""
     others = _unchanged(m.valid(a, f), m.dirty(a, f, w), m.data(a, f, w), m.posted(a, f, w), m.posted_data(a, f, w))
     return m.memory(f, w).same(after(m.memory(f, w))) & (m.dead(a) | after(m.dead(a)) | others)

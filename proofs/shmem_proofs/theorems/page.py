@@ -1,0 +1,41 @@
+"""The theorems as a page of documentation, generated so that it cannot drift from what is proved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shmem_proofs.theorems import THEOREMS
+from shmem_proofs.theorems.statement import Theorem
+
+
+def theorems_page() -> str:
+    """Every theorem with its method, its witnesses and its red twins."""
+    return "\n".join(_page()) + "\n"
+
+
+def _page() -> Iterator[str]:
+    yield "# The theorems"
+    yield ""
+    yield "This page is generated from `proofs/shmem_proofs/theorems/`; do not edit it."
+    yield ""
+    yield "A *witness* is a state that must be reachable, so that a theorem does not hold for want of anything to"
+    yield "happen. A *red twin* is the machine with one thing left out: the theorem must fail in it, and the length of"
+    yield "the shortest run that shows so is pinned."
+    for theorem in THEOREMS:
+        yield from _theorem(theorem)
+
+
+def _theorem(theorem: Theorem) -> Iterator[str]:
+    yield from ("", f"## {theorem.id} {theorem.name}", "", theorem.sentence, "")
+    claims = f", {len(theorem.claims)} claims" if theorem.claims else ""
+    yield f"Method: {theorem.method}{claims}."
+    if theorem.litmus:
+        yield f"Litmus files: {', '.join(f'`{pattern}`' for pattern in theorem.litmus)}."
+    if theorem.witnesses:
+        yield from ("", "| witness | what has happened |", "|---|---|")
+        for name, sentence in dict.fromkeys((w.name, w.sentence) for w in theorem.witnesses):
+            yield f"| `{name}` | {sentence} |"
+    if theorem.red_twins:
+        yield from ("", "| red twin | why it must fail | breaks | steps |", "|---|---|---|---|")
+        for twin in theorem.red_twins:
+            yield f"| {twin.name} | {twin.sentence} | `{twin.breaks}` | {twin.steps} |"
