@@ -6,7 +6,7 @@ from shmem_model.machine import MACHINE
 from shmem_proofs.theorems import THEOREMS
 from shmem_suite.checks import Outcome
 from shmem_suite.manifest import Entry
-from shmem_suite.providers import proofs, theorems
+from shmem_suite.providers import proofs, solvers, theorems
 from shmem_suite.providers.proofs import Rests
 
 
@@ -71,3 +71,29 @@ def test_a_proof_step_that_was_lost_is_no_proof() -> None:
 
 def test_no_obligation_is_no_proof() -> None:
     assert proofs.ask_obligations([], proofs.prover().check).verdict == "unknown"
+
+
+def said(obligations: int = 2, **failed: str) -> Outcome:
+    rows = {claim: [verdict, f"{claim}: {verdict}", ""] for claim, verdict in failed.items()}
+    return Outcome(proofs.worst(failed.values()), counts={"obligations": obligations}, facts={"failed": rows})
+
+
+def test_two_solvers_agree_where_they_say_the_same() -> None:
+    assert solvers.agree({"induction/read": said(), "cvc5/induction/read": said()}).verdict == "holds"
+    both = said(a_claim="not-inductive")
+    assert solvers.agree({"induction/read": both, "cvc5/induction/read": both}).verdict == "holds"
+
+
+def test_two_solvers_that_differ_are_told() -> None:
+    found = solvers.agree({"induction/read": said(), "cvc5/induction/read": said(a_claim="not-inductive")})
+    assert (found.verdict, found.detail) == ("fails", "induction/read keeps a_claim: Z3 holds, cvc5 not-inductive")
+    fewer = solvers.agree({"induction/read": said(), "cvc5/induction/read": said(1)})
+    assert fewer.verdict == "fails"
+
+
+def test_what_one_solver_does_not_know_is_unknown() -> None:
+    found = solvers.agree({"induction/read": said(), "cvc5/induction/read": said(a_claim="unknown")})
+    assert found.verdict == "unknown"
+    lost = Outcome("unknown", "the worker was killed by SIGKILL")
+    assert solvers.agree({"induction/read": said(), "cvc5/induction/read": lost}).verdict == "unknown"
+    assert solvers.agree({}).verdict == "unknown"
