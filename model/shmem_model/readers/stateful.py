@@ -14,7 +14,7 @@ from typing import Any
 from shmem_model.language import Property
 from shmem_model.readers.concrete import Call
 from shmem_model.readers.scope import Scope
-from shmem_model.readers.stories import Story, replay, shortened
+from shmem_model.readers.stories import Story, at_start, replay, shortened
 from shmem_model.readers.walker import Broken, Walker
 from shmem_model.readers.walks import Hunter, Walk, hunt, landmarks, monitor_of, run
 
@@ -89,10 +89,14 @@ def _members(walker: Walker, careful: bool) -> dict[str, Any]:
     """What the generated class needs besides its rules."""
     from hypothesis.stateful import RuleBasedStateMachine
 
+    broken = at_start(walker)
+
     def start(self: Any) -> None:
         RuleBasedStateMachine.__init__(self)
         walker.restart()
         self.taken, self.known = [], {}
+        if broken is not None:
+            raise ClaimBroken(broken)
 
     def enabled(self: Any, action: str) -> list[tuple[int, ...]]:
         """The arguments with which the action can be taken now (remembered until the next step)."""
@@ -104,9 +108,9 @@ def _members(walker: Walker, careful: bool) -> dict[str, Any]:
     def take(self: Any, action: str, arguments: tuple[int, ...]) -> None:
         self.known = {}
         self.taken.append((action, arguments))
-        broken: Broken | None = walker.take(action, arguments)
-        if broken is not None:
-            raise ClaimBroken(shortened(walker, Story(walker.scope, tuple(self.taken), broken)))
+        found: Broken | None = walker.take(action, arguments)
+        if found is not None:
+            raise ClaimBroken(shortened(walker, Story(walker.scope, tuple(self.taken), found)))
 
     return {"__init__": start, "enabled": enabled, "take": take}
 

@@ -20,7 +20,7 @@ DETOURS = 3000
 
 @dataclass(frozen=True)
 class Story:
-    """A run from the start state of a scope whose last step breaks a claim."""
+    """A run from the start state of a scope whose last step breaks a claim (no step: it does not hold at the start)."""
 
     scope: Scope
     steps: tuple[Call, ...]
@@ -53,6 +53,9 @@ def replay(scope: Scope, steps: Iterable[Call], properties: Iterable[Property] |
     """
     concrete, claims = Concrete(scope), claims_of(scope.machine, properties)
     state, taken = concrete.initial(), []
+    for claim in claims:
+        if claim.kind == "invariant" and not concrete.holds(claim, state):
+            return Story(scope, (), Broken(claim, next(concrete.culprits(claim, state))))
     for action, arguments in steps:
         after = concrete.step(state, action, arguments)
         taken.append((action, tuple(arguments)))
@@ -63,6 +66,15 @@ def replay(scope: Scope, steps: Iterable[Call], properties: Iterable[Property] |
                 return Story(scope, tuple(taken), Broken(claim, {}))
         state = after
     return None
+
+
+def at_start(walker: Walker) -> Story | None:
+    """The story without steps, if an invariant does not hold in the start state."""
+    here = walker.snapshot()
+    walker.restart()
+    broken = walker.broken_here()
+    walker.restore(here)
+    return None if broken is None else Story(walker.scope, (), broken)
 
 
 def shortened(walker: Walker, story: Story) -> Story:

@@ -114,8 +114,13 @@ def looks(coder: Coder, claim: Property) -> Iterator[tuple[Look, Lines]]:
             positions = tuple(k for k, place in enumerate(places) if place in claim.variables)
             yield (
                 Look(name, claim, function, value, positions),
-                _look_code(coder, claim, parts, name, [places[k] for k in positions]),
+                _searches(coder, claim, [parts], name, [places[k] for k in positions]),
             )
+
+
+def whole_code(coder: Coder, claim: Property, name: str) -> Lines:
+    """A function that looks for a violation of an invariant anywhere."""
+    return _searches(coder, claim, clauses(claim.body, False), name, [])
 
 
 def _occurrences(coder: Coder, parts: Sequence[Term]) -> Iterator[tuple[Function, bool | None, tuple[Term, ...]]]:
@@ -130,22 +135,26 @@ def _occurrences(coder: Coder, parts: Sequence[Term]) -> Iterator[tuple[Function
                 yield node.function, value, node.parts
 
 
-def _look_code(coder: Coder, claim: Property, parts: Sequence[Term], name: str, places: Sequence[Term]) -> Lines:
-    names: dict[Term, str] = {v: f"v_{v.name}" for v in claim.variables}
+def _searches(
+    coder: Coder, claim: Property, ways: Sequence[Sequence[Term]], name: str, places: Sequence[Term]
+) -> Lines:
+    """A function of the values of some variables (`places`, in this order) that finds a violation, or None."""
     known: dict[Term, str] = {}
-    tests, arguments = [], []
+    tests = []
     for k, place in enumerate(places):
-        arguments.append(f"i{k}")
         if place in known:
             tests.append(f"{known[place]} == i{k}")
         else:
             known[place] = f"i{k}"
-    names = {**names, **known}
-    free = [v for v in claim.variables if v not in known and any(mentions(part, [v]) for part in parts)]
-    result = "".join(f"{names[v] if v in known or v in free else 0}, " for v in claim.variables)
-    body = _search(coder, free, parts, names, [f"return ({result})"])
+    names: dict[Term, str] = {**{v: f"v_{v.name}" for v in claim.variables}, **known}
+    body: Lines = []
+    for parts in ways:
+        free = [v for v in claim.variables if v not in known and any(mentions(part, [v]) for part in parts)]
+        result = "".join(f"{names[v] if v in known or v in free else 0}, " for v in claim.variables)
+        body += _search(coder, free, parts, names, [f"return ({result})"])
     guard = [f"if not ({' and '.join(tests)}): return None"] if tests else []
-    return [f"def {name}({', '.join(arguments)}):", *_indented([*guard, *body]), "  return None"]
+    arguments = ", ".join(f"i{k}" for k in range(len(places)))
+    return [f"def {name}({arguments}):", *_indented([*guard, *body]), "  return None"]
 
 
 def step_claim_code(coder: Coder, claim: Property, action: Action, name: str) -> Lines:

@@ -14,7 +14,7 @@ from typing import Any
 from shmem_model.language import BOOL, Function, Machine, Property
 from shmem_model.readers.concrete import Call, Concrete, State
 from shmem_model.readers.scope import Scope
-from shmem_model.readers.walk_code import allowed_code, enabled_code, looks, step_claim_code, step_code
+from shmem_model.readers.walk_code import allowed_code, enabled_code, looks, step_claim_code, step_code, whole_code
 from shmem_model.readers.walk_terms import Coder, compiled
 
 Cells = tuple[tuple[int, ...], ...]
@@ -72,7 +72,10 @@ class Walker:
             lines += enabled_code(self._coder, action, f"careful_{i}", keep)
             lines += allowed_code(self._coder, action, f"allowed_{i}")
             lines += step_code(self._coder, action, f"step_{i}")
-        watched = [pair for claim in self.claims if claim.kind == "invariant" for pair in looks(self._coder, claim)]
+        invariants = [claim for claim in self.claims if claim.kind == "invariant"]
+        for claim in invariants:
+            lines += whole_code(self._coder, claim, f"whole_{claim.name}")
+        watched = [pair for claim in invariants for pair in looks(self._coder, claim)]
         for _, written in watched:
             lines += written
         about = [(claim, i) for claim in self.claims if claim.kind == "step" for i in self._concerned(claim)]
@@ -87,6 +90,7 @@ class Walker:
         for look, _ in watched:
             key = self._coder.number[look.function], look.value
             self._watches[key].append((code[look.name], look.claim, look.positions))
+        self._whole = [(code[f"whole_{claim.name}"], claim) for claim in invariants]
         self._about: dict[str, list[tuple[Callable[..., Any], Property]]] = {name: [] for name in actions}
         for claim, i in about:
             self._about[list(actions)[i]].append((code[f"claim_{i}_{claim.name}"], claim))
@@ -120,6 +124,14 @@ class Walker:
         for number, cell, value in changes:
             self._old[number][cell] = value
         return broken
+
+    def broken_here(self) -> Broken | None:
+        """The first invariant that does not hold in the current state, whatever changed last."""
+        for whole, claim in self._whole:
+            found = whole()
+            if found is not None:
+                return self._broken(claim, found)
+        return None
 
     def _broken_by_change(self, changes: list[tuple[int, int, int]]) -> Broken | None:
         done = set()

@@ -10,7 +10,7 @@ from random import Random
 from shmem_model.language import BOOL, Function, Machine, Property
 from shmem_model.readers.concrete import Call
 from shmem_model.readers.scope import Scope
-from shmem_model.readers.stories import Story, shortened
+from shmem_model.readers.stories import Story, at_start, shortened
 from shmem_model.readers.walker import Cells, Walker
 
 GROUP_WEIGHTS = {"software": 8.0, "hardware": 4.0, "driver": 2.0, "fault": 0.1}
@@ -61,7 +61,7 @@ def run(
     """
     walker = Walker(scope, properties, monitor_of(scope.machine))
     chooser = Chooser(walker, Random(seed), weights or {}, careful)
-    walk, empty = Walk(), 0
+    walk, empty = Walk(story=at_start(walker)), 0
     while walk.steps < steps and walk.story is None and empty < 100:
         before = walk.steps
         _episode(walker, chooser, walk, min(episode, steps - walk.steps))
@@ -166,7 +166,7 @@ class Hunter:
 
     def shortest(self, steps: int, stories: int) -> Story | None:
         """Of so many stories the shortest; of fewer if so many steps do not give more."""
-        found: list[Story] = []
+        found = [story for story in (at_start(self.walker),) if story is not None]
         while self.steps < steps and len(found) < stories:
             story = self.burst()
             if story is not None:
