@@ -62,12 +62,13 @@ FAREWELL = "fill read write unmap send wait arrive leave atomic_swap free"
 Choice = dict[str, Any]
 PAIR: Choice = {"agents": 2, "receivers": (1,), "teams": ((0, 1),)}
 TWO_LINES: Choice = {"blocks": 2, "frames": 2, "lines": (0, 0)}
+THREE_LINES: Choice = {"blocks": 3, "frames": 3, "lines": (0, 0, 0)}
 TWO_REGIONS: Choice = {"regions": 2, "blocks": 2, "frames": 2, "lines": (0, 1)}
 GRID: Choice = {**TWO_LINES, "words": 2, "cached": (0,)}
 TENANTS: Choice = {**TWO_REGIONS, "rights": {(1, 0): "r", (0, 1): ""}, "mapped": False}
 FREE: Choice = {"agents": 1, "blocks": 2, "frames": 2, "mapped": False}
 REGIONS: Choice = {**TWO_REGIONS, "agents": 3, "teams": ((0, 1), (1, 2)), "rights": {(2, 1): ""}}
-COPYING: Choice = {**PAIR, **TWO_LINES, "engines": 1, "words": 2, "teams": ((0,),), "receivers": (0,), "cached": ()}
+COPYING: Choice = {"agents": 2, "engines": 1, "teams": ((0,),), "receivers": (0,), "cached": ()}
 BEQUEST: Choice = {**TWO_LINES, "agents": 3, "engines": 1, "words": 2, "translated": False}
 ECHO: Choice = {"words": 2, "cached": (0,), "receivers": (0,)}
 RUMOURS: Choice = {"cached": (), "tokens": 2, "receivers": (1, 1), "rights": {(1, 0): "r"}}
@@ -144,7 +145,8 @@ WORLDS = (
     _world("death", "an agent dies and its line is reclaimed", DEATH, 7),
     _world("graves", "the same with two lines, one agent without a cache", DEATH, 4, **TWO_LINES, cached=(0,)),
     _world("disputes", "a word that is nobody's when an agent dies", DISPUTE, 5, cached=()),
-    _world("copies", "an engine and two lines of two words", f"{COPY} arrive send atomic_swap", 3, **COPYING),
+    _world("copies", "an engine and three lines", f"{COPY} arrive send atomic_swap", 4, **COPYING, **THREE_LINES),
+    _world("columns", "an engine and a line of three words", f"{COPY} arrive send atomic_swap", 4, **COPYING, words=3),
     _world("bequest", "an agent dies that an engine works for", f"{COPY} die reclaim", 4, **BEQUEST),
     _world("engines", "two engines that copy the same words", COPY, agents=4, engines=2, words=2),
     _world("rumours", "what a slot says while another one is empty", "write drain fence read send poll", 6, **RUMOURS),

@@ -144,7 +144,7 @@ class Explored:
         """Stands for every call of the action, its answer and its effect, in every state."""
         digest = hashlib.sha256()
         for values in self.states.values():
-            digest.update(np.packbits(values.astype(np.bool_)).tobytes() + values.astype(np.uint8).tobytes())
+            digest.update(values.astype(np.uint8).tobytes())
         digest.update(self._answer(action).astype("<i2").tobytes())
         for function in sorted(action.updates, key=lambda f: f.name):
             digest.update(np.ascontiguousarray(self._new_value(action, function), dtype=np.uint8).tobytes())

@@ -76,6 +76,8 @@ class StepArrays:
         answers = np.full(len(calls), -1, dtype=np.int16)
         left = np.arange(len(calls))
         for number, condition in list(enumerate(action.conditions))[skip:]:
+            if not len(left):
+                break
             holds = self.holds(condition.holds, action, states, calls.only(left))
             answers[left[~holds]] = number
             left = left[holds]
@@ -145,7 +147,7 @@ class StepArrays:
         return states[term.function][(_along(rows, 0), *whole)]
 
     def _quantified(self, term: t.Forall | t.Exists, states: States, rows: Array, env: Mapping[Term, Array]) -> Array:
-        axis = FORMALS + term.height
+        axis = 1 + FORMALS + sum(isinstance(variable, t.Bound) for variable in env)
         if term.variable.sort is BOOL:
             raise LanguageError(f"quantifiers range over sorts of elements: {term}")
         elements = _along(np.arange(self.scope.size(term.variable.sort)), axis)
