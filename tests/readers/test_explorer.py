@@ -224,6 +224,8 @@ def test_auto_does_without_numba(monkeypatch):
     monkeypatch.setattr(explorer, "SMALL", 100)
     monkeypatch.setattr(explorer, "MIDDLING", 1000)
     assert explore(CACHES()).engine == "numpy"
+    with pytest.raises(LanguageError, match="install"):
+        explore(CACHES(), engine="compiled")
 
 
 def test_compiled_code_is_kept_in_the_users_cache_folder(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shmem_model.readers.compiled_source import BATCH, compiled_source
-from shmem_model.readers.engine_numpy import chunks, columns, integers, select
+from shmem_model.readers.engine_numpy import Selector, chunks, columns, integers
 from shmem_model.readers.generated import load
 from shmem_model.readers.graph import Graph
 from shmem_model.readers.packed import Packed
@@ -33,6 +33,7 @@ class CompiledEngine:
         if keep_graph:
             raise ValueError("the compiled engine keeps no graph; choose python or numpy")
         self.packed = packed
+        self._select = Selector(packed)
         begin = time.perf_counter()
         source, self.words = compiled_source(packed)
         self._code = load(source)
@@ -99,7 +100,7 @@ class CompiledEngine:
 
     def where(self, level: tuple[int, int], node: int) -> list[int]:
         """The states of a level in which a node holds."""
-        return integers(select(self.packed, self._level(level), node))
+        return integers(self._select(self._level(level), node))
 
     def graph(self) -> Graph:
         """This engine keeps none."""

@@ -34,6 +34,7 @@ class NumpyEngine:
         self.edges: list[tuple[Words, list[tuple[int, NDArray[Any], Words]]]] | None = [] if keep_graph else None
         self.first = columns([packed.initial], self.words)
         self.known.insert(self.first)
+        self._select = Selector(packed)
         self._expand = successors(packed, keep_graph)
 
     @property
@@ -64,7 +65,7 @@ class NumpyEngine:
 
     def where(self, level: Words, node: int) -> list[int]:
         """The states of a level in which a node holds."""
-        return integers(select(self.packed, level, node))
+        return integers(self._select(level, node))
 
     def count(self, level: Words) -> int:
         """How many states a level has."""
@@ -129,23 +130,36 @@ def _names(code: WordCode) -> dict[str, Any]:
     return {**constants, "spread": spread, "nonzero": np.flatnonzero}
 
 
-def select(packed: Packed, level: Words, node: int) -> Words:
-    """The states of a level in which a node holds, as columns."""
-    if node < 2:
-        return level if node else tuple(column[:0] for column in level)
-    code = WordCode(packed, NUMPY)
-    lines = [f"def where({_arguments(code)}):"]
-    for shared in _shared(packed, node):
-        lines.append(f"  n{shared} = {code.truth(shared)}")
-        code.names[shared] = f"n{shared}"
-    lines.append(f"  return {code.truth(node)}")
-    where = compile_source("\n".join(lines), "where", _names(code))
-    found = []
-    for part in chunks(level):
-        held = where(*part)
-        assert held.dtype == np.bool_, "a mask must be Boolean, an integer array would index"
-        found.append(tuple(column[held] for column in part))
-    return tuple(np.concatenate([part[w] for part in found]) for w in range(len(level))) if found else level
+class Selector:
+    """Picks the states of a level in which a node holds; the code for a node is made once."""
+
+    def __init__(self, packed: Packed) -> None:
+        self.packed = packed
+        self._made: dict[tuple[int, int], Callable[..., Any]] = {}
+
+    def __call__(self, level: Words, node: int) -> Words:
+        """The states of a level in which the node holds, as columns."""
+        if node < 2:
+            return level if node else tuple(column[:0] for column in level)
+        key = node, len(level)
+        if key not in self._made:
+            self._made[key] = self._make(*key)
+        found = []
+        for part in chunks(level):
+            held = self._made[key](*part)
+            assert held.dtype == np.bool_, "a mask must be Boolean, an integer array would index"
+            found.append(tuple(column[held] for column in part))
+        return tuple(np.concatenate([part[w] for part in found]) for w in range(len(level))) if found else level
+
+    def _make(self, node: int, words: int) -> Callable[..., Any]:
+        code = WordCode(self.packed, NUMPY)
+        code.words = words
+        lines = [f"def where({_arguments(code)}):"]
+        for shared in _shared(self.packed, node):
+            lines.append(f"  n{shared} = {code.truth(shared)}")
+            code.names[shared] = f"n{shared}"
+        lines.append(f"  return {code.truth(node)}")
+        return compile_source("\n".join(lines), "where", _names(code))
 
 
 def _shared(packed: Packed, node: int) -> list[int]:

@@ -22,6 +22,7 @@ class PythonEngine:
         self.index: dict[int, int] = {packed.initial: 0}
         self.edges: list[tuple[int, int, int]] | None = [] if keep_graph else None
         self.first: list[int] = [packed.initial]
+        self._where: dict[int, Callable[..., Any]] = {}
         self._expand = compile_source(self._expand_source(keep_graph), "expand")
 
     @property
@@ -72,14 +73,19 @@ class PythonEngine:
         """The states of a level in which a node holds."""
         if node < 2:
             return list(level) if node else []
+        if node not in self._where:
+            self._where[node] = self._make_where(node)
+        found: list[int] = self._where[node](level)
+        return found
+
+    def _make_where(self, node: int) -> Callable[..., Any]:
         code = PythonCode(self.packed)
         lines = ["def where(level):", "  out = []", "  for s in level:"]
         for shared in code.shared([node]):
             lines.append(f"    n{shared} = {code.truth(shared)}")
             code.names[shared] = f"n{shared}"
         lines += [f"    if {code.truth(node)}:", "      out.append(s)", "  return out"]
-        found: list[int] = compile_source("\n".join(lines), "where")(level)
-        return found
+        return compile_source("\n".join(lines), "where")
 
 
 def compile_source(source: str, name: str, names: Mapping[str, Any] | None = None) -> Callable[..., Any]:

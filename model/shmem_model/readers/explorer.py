@@ -158,6 +158,8 @@ def make_engine(name: str, packed: Packed, keep_graph: bool) -> Any:
 
         return NumpyEngine(packed, keep_graph)
     if name == "compiled":
+        if find_spec("numba") is None:
+            raise LanguageError("the compiled engine needs numba: install shmem[fast], or choose numpy")
         from shmem_model.readers.engine_compiled import CompiledEngine
 
         return CompiledEngine(packed, keep_graph)
