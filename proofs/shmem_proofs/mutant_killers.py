@@ -43,7 +43,7 @@ class Judge:
         self.machine = with_lemmas(machine)
         self.prover = Prover(self.machine, rlimit)
         self.comparer = Comparer(self.prover)
-        self.worlds = {world.name: Explored(world) for world in WORLDS}
+        self.worlds = {world.name: Explored(world, machine) for world in WORLDS}
 
     def fate(self, mutant: Mutant) -> Fate:
         """The first killer, in the order of the layers."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from shmem_model.language import Function
+from shmem_model.language import Function, Machine
 from shmem_model.machine import MACHINE, Profile
 from shmem_model.machine import vocabulary as m
 from shmem_model.readers.scope import Scope, Table
@@ -33,9 +33,9 @@ class World:
     depth: int | None = None
     platform: Mapping[Function, Table] = field(default_factory=dict)
 
-    def scope(self) -> Scope:
+    def scope(self, machine: Machine = MACHINE) -> Scope:
         """The machine in this world."""
-        scope = self.setting.scope(self.name, MACHINE)
+        scope = self.setting.scope(self.name, machine)
         return replace(scope, platform={**scope.platform, **self.platform})
 
 

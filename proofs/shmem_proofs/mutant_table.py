@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from shmem_model.language import Machine
 from shmem_model.machine import MACHINE
 from shmem_proofs.mutant_killers import ALIVE, Fate, Judge
 from shmem_proofs.mutant_scopes import WORLDS
@@ -94,12 +95,12 @@ def wrong(names: Iterable[str], table: Mapping[str, Row] | None = None) -> Itera
             yield f"{name} was: {row}; is: {judge.fate(every_mutant()[name])}"
 
 
-def wrong_figures(names: Iterable[str] | None = None) -> Iterator[str]:
+def wrong_figures(names: Iterable[str] | None = None, machine: Machine = MACHINE) -> Iterator[str]:
     """In which worlds something else is found than was pinned."""
     pinned = read_figures()
     for world in WORLDS:
         if names is None or world.name in names:
-            found = Explored(world).figures()
+            found = Explored(world, machine).figures()
             if pinned.get(world.name) != found:
                 yield f"world {world.name}: {_changed(pinned.get(world.name), found)}"
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from shmem_model.language import Action, Function
+from shmem_model.language import Action, Function, Machine
+from shmem_model.machine import MACHINE
 from shmem_proofs.mutant_scopes import World
 from shmem_proofs.mutants import Mutant
 from shmem_proofs.step_arrays import Array, Calls, StepArrays, explored
@@ -35,9 +36,9 @@ class Difference:
 class Explored:
     """A world with all states within its depth, and the original actions' answers and effects there."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, machine: Machine = MACHINE) -> None:
         self.world = world
-        self.arrays = StepArrays(world.scope())
+        self.arrays = StepArrays(world.scope(machine))
         self.actions = self.arrays.scope.machine.actions
         self._answers: dict[str, Array] = {}
         self._taken: dict[str, Calls] = {}
