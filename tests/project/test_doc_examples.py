@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.pages import FENCE, KINDS, SUITE, Block, blocks, dialogue, pages, shmem
+from tests.project.pages import FENCE, KINDS, Block, blocks, dialogue, pages, shmem
 from tests.project.tree import ROOT
 
-needs_the_command = pytest.mark.skipif(not SUITE.exists(), reason="the command shmem is not in this tree yet")
 COMPARE = doctest.OutputChecker()
 HOW = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -39,7 +38,6 @@ def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.Monk
     assert len(names) > 1, f"{page}: the examples define nothing"
 
 
-@needs_the_command
 @pytest.mark.parametrize("block", blocks("litmus"), ids=str)
 def test_litmus_examples_answer_as_the_page_says(block: Block, tmp_path: Path) -> None:
     file = tmp_path / f"{block.litmus_name}.litmus"
@@ -52,7 +50,6 @@ def test_litmus_examples_answer_as_the_page_says(block: Block, tmp_path: Path) -
     assert [question for question in answer["questions"] if not question["ok"]] == []
 
 
-@needs_the_command
 @pytest.mark.parametrize("block", blocks("console"), ids=str)
 def test_console_examples_print_what_the_page_says(block: Block, tmp_path: Path) -> None:
     for other in blocks("litmus"):
@@ -86,7 +83,6 @@ def test_every_make_target_in_the_docs_exists() -> None:
     assert used - targets == set()
 
 
-@needs_the_command
 @pytest.mark.parametrize("name", sorted(commands("shmem")))
 def test_every_command_in_the_docs_exists(name: str, tmp_path: Path) -> None:
     done = shmem([name, "--help"], tmp_path)

@@ -70,7 +70,6 @@ def test_without_the_extra_one_line_tells_what_to_install(
 def test_a_broken_installation_is_told_in_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], point: str | None, line: str
 ) -> None:
-    pytest.importorskip("shmem_suite", reason="the package shmem_suite is not in this tree yet")
     monkeypatch.setattr(sys, "argv", ["shmem", "verify"])
     monkeypatch.setattr(command, "_find", lambda name: found(point) if point else None)
     assert command.main() == 2

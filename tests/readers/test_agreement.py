@@ -42,7 +42,7 @@ def test_all_readers_agree_on_states_steps_and_claims(name):
 @pytest.mark.slow
 def test_all_readers_agree_on_ten_thousand_pairs():
     """The figure that a release of the machine is measured by; every action is taken."""
-    found = [compare(world.scope(name), 2020, seed=7) for name, world in WORLDS.items()]
+    found = [compare(world.scope(name), 2020, seed=1) for name, world in WORLDS.items()]
     assert [str(each) for each in found if each.differences] == []
     assert sum(each.pairs for each in found) >= 10_000
     assert {name for each in found for name in each.taken} == set(MACHINE.actions)

@@ -163,5 +163,5 @@ def test_workers_and_their_tools_die_with_the_parent(tmp_path: Path, how: signal
     )
     wait_for(note, 2)
     parent.send_signal(how)
-    assert parent.wait(timeout=20) != 0
+    assert parent.wait(timeout=120) != 0
     assert gone(note)
