@@ -1,0 +1,169 @@
+"""What the driver remembers of agents, arenas, extents and regions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from shmem import layout, memfd
+from shmem.driver.allocator import Allocator, Window
+from shmem.words import Words
+
+SECURE, NO_COMPACT, UNCACHED = 1, 2, 4
+"""Flags of `alloc`."""
+FLAG_NAMES = {SECURE: "SECURE", NO_COMPACT: "NO_COMPACT", UNCACHED: "UNCACHED"}
+
+
+class Page:
+    """A shared page that the driver made: its memfd, its mapping here, and its words."""
+
+    def __init__(self, name: str, size: int, secret: bool = False) -> None:
+        size = memfd.pages(size)
+        self.size = size
+        self.fd = memfd.create(name, size)
+        try:
+            self.readonly_fd = memfd.read_only(self.fd)
+        except OSError:
+            os.close(self.fd)
+            raise
+        self.mapping = memfd.map_file(self.fd, size, writable=True, secret=secret)
+        self.words = Words(self.mapping)
+
+    def close(self) -> None:
+        """Let the memory go; others may still have it mapped."""
+        for fd in (self.fd, self.readonly_fd):
+            if fd >= 0:
+                os.close(fd)
+        self.fd = self.readonly_fd = -1
+        self.words = None  # type: ignore[assignment]
+
+
+@dataclass(eq=False)
+class Agent:
+    """One agent: a host or a device, alive or dead."""
+
+    index: int
+    incarnation: int
+    name: str
+    uid: int
+    pid: int
+    owner: str
+    own: Page
+    bell: Page
+    alive: bool = True
+    arenas: dict[int, AgentArena] = field(default_factory=dict)
+    pairs: dict[int, tuple[int, Page]] = field(default_factory=dict)
+    """Pages on which others send to this agent: sender's index -> (its incarnation, page)."""
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Index and incarnation: an identity that is never used again."""
+        return self.index, self.incarnation
+
+
+@dataclass(eq=False)
+class AgentArena:
+    """One agent's page table and pins for one arena."""
+
+    rights: Page
+    pins: Page
+
+    def pinned(self, index: int) -> int:
+        """Accesses and open views of a region right now."""
+        return self.pins.words.load(index * 8) & 0xFFFFFFFF
+
+    def lingering(self, index: int) -> int:
+        """Arrays that outlived their view."""
+        return self.pins.words.load(index * 8) >> 32
+
+
+@dataclass(eq=False)
+class Extent:
+    """Contiguous physical memory behind one memfd."""
+
+    number: int
+    start: int
+    page: Page
+
+    @property
+    def end(self) -> int:
+        """First physical address after it."""
+        return self.start + self.page.size
+
+
+@dataclass(eq=False)
+class Region:
+    """A live region (or one in quarantine)."""
+
+    arena: Arena
+    index: int
+    generation: int
+    size: int
+    span: int
+    align: int
+    window: Window | None
+    flags: int
+    owner: str
+    extent: Extent
+    start: int
+    device_address: int
+    mapped: dict[int, int] = field(default_factory=dict)
+    """Agent index -> rights of its page table."""
+    purpose: str = ""
+
+    @property
+    def id(self) -> int:
+        """The number that a handle carries."""
+        return self.arena.number * layout.REGIONS + self.index
+
+    @property
+    def offset(self) -> int:
+        """Where it lies in its extent."""
+        return self.start - self.extent.start
+
+
+@dataclass(eq=False)
+class Arena:
+    """Memory with one access-control list; nobody else holds a descriptor of it."""
+
+    number: int
+    acl: Mapping[tuple[int, int], int]
+    """Identity of an agent -> its rights."""
+    secure: bool
+    table: Page
+    space: Allocator = field(default_factory=Allocator)
+    extents: list[Extent] = field(default_factory=list)
+    regions: dict[int, Region] = field(default_factory=dict)
+    generations: dict[int, int] = field(default_factory=dict)
+    spare: list[int] = field(default_factory=lambda: list(range(layout.REGIONS - 1, -1, -1)))
+    quarantine: list[Region] = field(default_factory=list)
+
+    def extent_of(self, address: int) -> Extent:
+        """The extent that holds a physical address."""
+        return next(e for e in self.extents if e.start <= address < e.end)
+
+    def write_entry(self, region: Region, state: int) -> None:
+        """Publish a region to those who look into the table, under its sequence lock."""
+        words, at = self.table.words, region.index * layout.ENTRY
+        before = words.load32(at + layout.E_SEQ)
+        words.store32(at + layout.E_SEQ, before + 1)
+        words.store32(at + layout.E_STATE, state)
+        words.store(at + layout.E_GENERATION, region.generation)
+        words.store(at + layout.E_OFFSET, region.offset)
+        words.store(at + layout.E_SIZE, region.size)
+        words.store(at + layout.E_EXTENT, region.extent.number)
+        words.store(at + layout.E_PHYSICAL, region.start)
+        words.store(at + layout.E_FLAGS, region.flags)
+        words.store32(at + layout.E_SEQ, before + 2)
+
+
+@dataclass(eq=False)
+class Team:
+    """Members of a barrier and the page on which they meet."""
+
+    number: int
+    name: str
+    members: tuple[Agent, ...]
+    flavour: str
+    page: Page

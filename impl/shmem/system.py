@@ -1,0 +1,183 @@
+"""A whole system: one host, its devices, and the driver (a thread of this process, or a daemon)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from types import TracebackType
+from typing import Any
+
+from shmem import waiting, words
+from shmem.agent import Agent
+from shmem.device import Device, ProcessDevice, ThreadDevice
+from shmem.driver.ops import Client, Ops
+from shmem.driver.server import Server
+from shmem.driver.service import Service
+from shmem.errors import InvalidArgument, ShmemError
+from shmem.link import Link, LocalLink, SocketLink
+from shmem.platforms import PLATFORMS, Platform
+
+
+def platform_named(platform: str | Platform) -> Platform:
+    """A platform by name, or itself."""
+    if isinstance(platform, Platform):
+        return platform
+    if platform not in PLATFORMS:
+        raise InvalidArgument(
+            f"platform {platform!r}", "there is none of that name", f"use one of {', '.join(PLATFORMS)}"
+        )
+    return PLATFORMS[platform]
+
+
+def join(
+    address: str, name: str | None, kind: str, token: str | None, owner: str | None, options: dict[str, Any]
+) -> Agent:
+    """Become an agent of the driver at an address, in this process."""
+    return agent_over(SocketLink(address), name, kind, token, owner, options)
+
+
+def agent_over(
+    link: Link, name: str | None, kind: str, token: str | None, owner: str | None, options: dict[str, Any]
+) -> Agent:
+    """Become an agent over a link."""
+    try:
+        told, fds = link.call("join", name=name, kind=kind, token=token, core=words.CORE, owner=owner)
+    except ShmemError:
+        link.close()
+        raise
+    return Agent(link, told, fds)
+
+
+class _HostDriver:
+    """The driver as a thread of this process, for this host and its devices only."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.token = secrets.token_hex(16)
+        self.ops = Ops(service, self.token, frozenset({os.getuid()}))
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC)
+        self.address = f"@shmem-{os.getpid()}-{secrets.token_hex(4)}"
+        listener.bind("\0" + self.address[1:])
+        listener.listen(64)
+        self.server = Server(self.ops, listener)
+        self.thread = self.server.start()
+
+    def link(self) -> Link:
+        """A direct link for an agent of this process."""
+        return LocalLink(self.ops, Client(os.getuid(), os.getpid()))
+
+    def close(self) -> None:
+        """Stop serving and let all memory go."""
+        self.server.stop()
+        self.thread.join(5.0)
+        with self.service.lock:
+            self.service.close()
+
+
+class System:
+    """A host and its devices; a context manager.
+
+    `platform`: a name (`weakest`, `pcie`, `soc`, `coherent`, `a3`) or a `Platform`. `devices`: how many.
+    `agents`: `"processes"`, or `"threads"` of this process for tests that drive the devices' agents
+    themselves. `pool` and `extent`: bytes of memory at most, and per step. `compaction`: the fragmentation
+    above which an idle driver compacts (None: never by itself).
+    """
+
+    def __init__(
+        self,
+        platform: str | Platform = "pcie",
+        devices: int = 1,
+        memory: str = "coherent",
+        *,
+        agents: str = "processes",
+        pool: int = 256 << 20,
+        extent: int = 4 << 20,
+        compaction: float | None = 0.5,
+    ) -> None:
+        if memory != "coherent" or agents not in ("processes", "threads"):
+            raise InvalidArgument(
+                f"a System with memory={memory!r}, agents={agents!r}",
+                'memory is "coherent", agents are "processes" or "threads"',
+                "choose one of these",
+            )
+        service = Service(platform_named(platform), pool, extent, compaction, memory)
+        service.spin_ns = waiting.measured_wakeup_ns()
+        self.driver: _HostDriver | None = _HostDriver(service)
+        self.address = self.driver.address
+        self._options: dict[str, Any] = {}
+        self.devices: list[Device] = []
+        try:
+            self._open(self.driver.link(), self.driver.token, None, devices, agents)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, link: Link, token: str | None, name: str | None, devices: int, agents: str) -> None:
+        self.host = agent_over(link, name, "host", token, None, self._options)
+        self.host.interrupt = link.before = self.host.raise_latched
+        if agents == "threads":
+            for _ in range(devices):
+                self.devices.append(self._thread_device(token))
+            return
+        started = []
+        for i in range(devices):
+            wish = f"dev{i}" if self.driver is not None else None
+            options = self._options
+            device = ProcessDevice(
+                self.host,
+                {
+                    "address": self.address, "name": wish, "kind": "device", "token": token,
+                    "owner": self.host.name, "options": options,
+                },
+            )  # fmt: skip
+            self.devices.append(device)
+            started.append(device)
+        for device in started:
+            device.begin()
+        for device in started:
+            device.ready()
+
+    def _thread_device(self, token: str | None) -> Device:
+        link = self.driver.link() if self.driver is not None else SocketLink(self.address)
+        return ThreadDevice(self.host, agent_over(link, None, "device", token, self.host.name, self._options))
+
+    def close(self) -> None:
+        """End the devices and the driver; nothing is left behind."""
+        for device in self.devices:
+            device.close()
+        if hasattr(self, "host"):
+            self.host.interrupt = self.host.link.before = lambda: None
+            self.host.close()
+        if self.driver is not None:
+            self.driver.close()
+            self.driver = None
+
+    def __enter__(self) -> System:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+        if kind is None:
+            self.host.raise_latched()
+
+
+class _Connected(System):
+    def __init__(self, address: str, name: str | None, devices: int, agents: str) -> None:
+        self.driver = None
+        self.address = address
+        self._options = {}
+        self.devices = []
+        try:
+            self._open(SocketLink(address), None, name, devices, agents)
+        except BaseException:
+            self.close()
+            raise
+
+
+def connect(path: str, name: str | None = None, devices: int = 0, *, agents: str = "processes") -> System:
+    """A host process, with devices of its own, at the daemon that listens at `path` (`@name`: abstract
+    socket)."""
+    return _Connected(os.fspath(path), name, devices, agents)
