@@ -30,12 +30,20 @@
 
 /* Must agree with layout.py; a test compares them. */
 enum { SLOTS = 256, MAX_AGENTS = 32, OWN_WAITING = 0, OWN_CONSUMED = 4096, BELL = 0, BOARD_GRANTS = 4096 };
-enum { E_SEQ = 0, E_STATE = 4, E_GENERATION = 8, E_OFFSET = 16, E_SIZE = 24 };
+enum { E_SEQ = 0, E_STATE = 4, E_GENERATION = 8, E_OFFSET = 16, E_SIZE = 24, E_EXTENT = 32 };
 enum { LIVE = 1, FROZEN = 2 };
-enum { OK = 0, STALE = 1, RANGE = 2, NOT_MAPPED = 3, READ_ONLY = 4, IS_FROZEN = 5, TORN = 6 };
+enum { OK = 0, STALE = 1, RANGE = 2, NOT_MAPPED = 3, READ_ONLY = 4, IS_FROZEN = 5, TORN = 6, MOVED = 7 };
 enum { RECHECK = -1, TIMED_OUT = -2 };
 
 static PyTypeObject *words_type;
+
+#define FAST(name, function, doc) {name, (PyCFunction)(void (*)(void))function, METH_FASTCALL, doc}
+#define ONE(name, function, doc) {name, function, METH_O, doc}
+#define END {NULL, NULL, 0, NULL}
+#define TYPE(lower, Name, doc)                                                                              \
+    static PyType_Slot lower##_slots[] = {{Py_tp_new, lower##_new}, {Py_tp_dealloc, lower##_dealloc},       \
+                                          {Py_tp_methods, lower##_methods}, {Py_tp_doc, doc}, {0, NULL}};   \
+    static PyType_Spec lower##_spec = {"shmem._core." #Name, sizeof(Name), 0, Py_TPFLAGS_DEFAULT, lower##_slots};
 
 static inline void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -118,44 +126,40 @@ static int as_u64(PyObject *value, uint64_t *out) {
     return !(*out == (uint64_t)-1 && PyErr_Occurred());
 }
 
-static PyObject *words_load(PyObject *self, PyObject *offset) {
-    uint64_t *p = word_at((Words *)self, offset, 8, 0);
-    return p ? PyLong_FromUnsignedLongLong(LOAD(p)) : NULL;
-}
+#define WORD_METHODS(suffix, type)                                                                           \
+    static PyObject *words_load##suffix(PyObject *self, PyObject *offset) {                                  \
+        type *p = word_at((Words *)self, offset, sizeof(type), 0);                                           \
+        return p ? PyLong_FromUnsignedLongLong(LOAD(p)) : NULL;                                              \
+    }                                                                                                        \
+    static PyObject *words_store##suffix(PyObject *self, PyObject *const *a, Py_ssize_t n) {                 \
+        uint64_t v;                                                                                          \
+        type *p = need(n, 2, 2) ? word_at((Words *)self, a[0], sizeof(type), 1) : NULL;                      \
+        if (!p || !as_u64(a[1], &v)) return NULL;                                                            \
+        STORE(p, (type)v);                                                                                   \
+        Py_RETURN_NONE;                                                                                      \
+    }                                                                                                        \
+    static PyObject *words_add##suffix(PyObject *self, PyObject *const *a, Py_ssize_t n) {                   \
+        uint64_t v;                                                                                          \
+        type *p = need(n, 2, 2) ? word_at((Words *)self, a[0], sizeof(type), 1) : NULL;                      \
+        if (!p || !as_u64(a[1], &v)) return NULL;                                                            \
+        return PyLong_FromUnsignedLongLong(ADD(p, (type)v));                                                 \
+    }
+WORD_METHODS(, uint64_t)
+WORD_METHODS(32, uint32_t)
 
-static PyObject *words_load32(PyObject *self, PyObject *offset) {
-    uint32_t *p = word_at((Words *)self, offset, 4, 0);
-    return p ? PyLong_FromUnsignedLong(LOAD(p)) : NULL;
-}
-
-static PyObject *words_store(PyObject *self, PyObject *const *a, Py_ssize_t n) {
-    uint64_t v;
-    uint64_t *p = need(n, 2, 2) ? word_at((Words *)self, a[0], 8, 1) : NULL;
-    if (!p || !as_u64(a[1], &v)) return NULL;
-    STORE(p, v);
+/* publish(at, state, generation, offset, size, extent, physical, flags): a table entry under its sequence lock */
+static PyObject *words_publish(PyObject *self, PyObject *const *a, Py_ssize_t n) {
+    uint64_t state, field[6];
+    char *entry = need(n, 8, 8) ? word_at((Words *)self, a[0], 64, 1) : NULL;
+    if (!entry || !as_u64(a[1], &state)) return NULL;
+    for (int i = 0; i < 6; i++)
+        if (!as_u64(a[i + 2], &field[i])) return NULL;
+    uint32_t *seq = (uint32_t *)(entry + E_SEQ);
+    STORE(seq, LOAD(seq) + 1);
+    STORE((uint32_t *)(entry + E_STATE), (uint32_t)state);
+    for (int i = 0; i < 6; i++) STORE((uint64_t *)(entry + E_GENERATION) + i, field[i]);
+    STORE(seq, LOAD(seq) + 1);
     Py_RETURN_NONE;
-}
-
-static PyObject *words_store32(PyObject *self, PyObject *const *a, Py_ssize_t n) {
-    uint64_t v;
-    uint32_t *p = need(n, 2, 2) ? word_at((Words *)self, a[0], 4, 1) : NULL;
-    if (!p || !as_u64(a[1], &v)) return NULL;
-    STORE(p, (uint32_t)v);
-    Py_RETURN_NONE;
-}
-
-static PyObject *words_add(PyObject *self, PyObject *const *a, Py_ssize_t n) {
-    uint64_t v;
-    uint64_t *p = need(n, 2, 2) ? word_at((Words *)self, a[0], 8, 1) : NULL;
-    if (!p || !as_u64(a[1], &v)) return NULL;
-    return PyLong_FromUnsignedLongLong(ADD(p, v));
-}
-
-static PyObject *words_add32(PyObject *self, PyObject *const *a, Py_ssize_t n) {
-    uint64_t v;
-    uint32_t *p = need(n, 2, 2) ? word_at((Words *)self, a[0], 4, 1) : NULL;
-    if (!p || !as_u64(a[1], &v)) return NULL;
-    return PyLong_FromUnsignedLong(ADD(p, (uint32_t)v));
 }
 
 static PyObject *words_cas(PyObject *self, PyObject *const *a, Py_ssize_t n) {
@@ -199,22 +203,19 @@ static PyObject *words_wait(PyObject *self, PyObject *const *a, Py_ssize_t n) {
 }
 
 static PyMethodDef words_methods[] = {
-    {"load", words_load, METH_O, "Load the 64-bit word at a byte offset."},
-    {"load32", words_load32, METH_O, "Load the 32-bit word at a byte offset."},
-    {"store", (PyCFunction)(void (*)(void))words_store, METH_FASTCALL, "Store a 64-bit word."},
-    {"store32", (PyCFunction)(void (*)(void))words_store32, METH_FASTCALL, "Store a 32-bit word."},
-    {"add", (PyCFunction)(void (*)(void))words_add, METH_FASTCALL, "Add to a 64-bit word; answer the old value."},
-    {"add32", (PyCFunction)(void (*)(void))words_add32, METH_FASTCALL, "Add to a 32-bit word; answer the old value."},
-    {"cas", (PyCFunction)(void (*)(void))words_cas, METH_FASTCALL, "Compare and swap; answer the old value."},
-    {"wake", words_wake, METH_O, "Wake everybody who sleeps on the 32-bit word."},
-    {"wait", (PyCFunction)(void (*)(void))words_wait, METH_FASTCALL, "Spin, then sleep, while the word has a value."},
-    {NULL, NULL, 0, NULL},
+    ONE("load", words_load, "Load the 64-bit word at a byte offset."),
+    ONE("load32", words_load32, "Load the 32-bit word at a byte offset."),
+    FAST("store", words_store, "Store a 64-bit word."),
+    FAST("store32", words_store32, "Store a 32-bit word."),
+    FAST("add", words_add, "Add to a 64-bit word; answer the old value."),
+    FAST("add32", words_add32, "Add to a 32-bit word; answer the old value."),
+    FAST("cas", words_cas, "Compare and swap; answer the old value."),
+    FAST("publish", words_publish, "Publish a table entry under its sequence lock."),
+    ONE("wake", words_wake, "Wake everybody who sleeps on the 32-bit word."),
+    FAST("wait", words_wait, "Spin, then sleep, while the word has a value."),
+    END,
 };
-static PyType_Slot words_slots[] = {
-    {Py_tp_new, words_new}, {Py_tp_dealloc, words_dealloc}, {Py_tp_methods, words_methods},
-    {Py_tp_doc, "Words(buffer, writable=True): sequentially consistent words of a shared mapping."}, {0, NULL},
-};
-static PyType_Spec words_spec = {"shmem._core.Words", sizeof(Words), 0, Py_TPFLAGS_DEFAULT, words_slots};
+TYPE(words, Words, "Words(buffer, writable=True): sequentially consistent words of a shared mapping.")
 
 /* ------------------------------------------------------------------ Access: one agent's way into one region */
 
@@ -222,7 +223,7 @@ typedef struct {
     PyObject_HEAD
     Words *extent, *table, *rights, *pins;
     char *entry;
-    uint64_t *right, *pin, generation;
+    uint64_t *right, *pin, generation, number;
 } Access;
 
 /* Take a new reference to a Words object, or fail. */
@@ -235,41 +236,39 @@ static Words *hold(PyObject *object) {
     return (Words *)object;
 }
 
-/* Access(extent, table, entry_offset, generation, rights, right_offset, pins, pin_offset) */
+/* The end of an object whose only references are `n` Words in a row. */
+static void let_go(PyObject *object, Words **held, int n) {
+    PyTypeObject *type = Py_TYPE(object);
+    for (int i = 0; i < n; i++) Py_XDECREF(held[i]);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+    Py_DECREF(type);
+}
+
+/* Access(extent, number, table, entry_offset, generation, rights, right_offset, pins, pin_offset) */
 static PyObject *access_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *extent, *table, *at, *generation, *rights, *right_at, *pins, *pin_at;
+    PyObject *extent, *number, *table, *at, *generation, *rights, *right, *pins, *pin;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OOOOOOOO", &extent, &table, &at, &generation, &rights, &right_at, &pins, &pin_at))
+    if (!PyArg_ParseTuple(args, "OOOOOOOOO", &extent, &number, &table, &at, &generation, &rights, &right, &pins, &pin))
         return NULL;
     Access *self = (Access *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (self == NULL) return NULL;
     if (!(self->extent = hold(extent)) || !(self->table = hold(table)) || !(self->rights = hold(rights)) ||
-        !(self->pins = hold(pins)) || !as_u64(generation, &self->generation) ||
-        !(self->entry = word_at(self->table, at, 8, 0)) || !(self->right = word_at(self->rights, right_at, 8, 0)) ||
-        !(self->pin = word_at(self->pins, pin_at, 8, 1)) || self->entry + 64 > (char *)self->table->view.buf + self->table->view.len) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "entry outside of the table");
+        !(self->pins = hold(pins)) || !as_u64(generation, &self->generation) || !as_u64(number, &self->number) ||
+        !(self->entry = word_at(self->table, at, 64, 0)) || !(self->right = word_at(self->rights, right, 8, 0)) ||
+        !(self->pin = word_at(self->pins, pin, 8, 1))) {
         Py_DECREF(self);
         return NULL;
     }
     return (PyObject *)self;
 }
 
-static void access_dealloc(PyObject *object) {
-    Access *self = (Access *)object;
-    PyTypeObject *type = Py_TYPE(object);
-    Py_XDECREF(self->extent);
-    Py_XDECREF(self->table);
-    Py_XDECREF(self->rights);
-    Py_XDECREF(self->pins);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
-    Py_DECREF(type);
-}
+static void access_dealloc(PyObject *object) { let_go(object, &((Access *)object)->extent, 4); }
 
 /* Pin first, look afterwards: the driver freezes first and then looks at the pins, so one of the two sees the other.
  * On OK the pin is held and *start is the region's place; on anything else the pin has been given back. */
 static int enter(Access *self, Py_ssize_t offset, Py_ssize_t length, int writing, char **start) {
     uint32_t seq, state;
-    uint64_t generation, place, size;
+    uint64_t generation, place, size, number;
     int code = OK, tries = 0;
     ADD(self->pin, 1);
     do {
@@ -282,13 +281,15 @@ static int enter(Access *self, Py_ssize_t offset, Py_ssize_t length, int writing
         generation = LOAD((uint64_t *)(self->entry + E_GENERATION));
         place = LOAD((uint64_t *)(self->entry + E_OFFSET));
         size = LOAD((uint64_t *)(self->entry + E_SIZE));
+        number = LOAD((uint64_t *)(self->entry + E_EXTENT));
     } while ((seq & 1) || seq != LOAD((uint32_t *)(self->entry + E_SEQ)));
     uint64_t right = LOAD(self->right);
     if (generation != self->generation || (state != LIVE && state != FROZEN)) code = STALE;
-    else if (offset < 0 || length < 0 || (uint64_t)offset > size || (uint64_t)length > size - (uint64_t)offset) code = RANGE;
+    else if (offset < 0 || length < 0 || (uint64_t)offset > size || (uint64_t)length > size - offset) code = RANGE;
     else if ((right >> 2) != generation || !(right & 1)) code = NOT_MAPPED;
     else if (writing && !(right & 2)) code = READ_ONLY;
     else if (state == FROZEN) code = IS_FROZEN;
+    else if (number != self->number) code = MOVED;
     else if (place > (uint64_t)self->extent->view.len || size > (uint64_t)self->extent->view.len - place) code = TORN;
     else *start = (char *)self->extent->view.buf + place;
 out:
@@ -402,298 +403,17 @@ static PyObject *access_unpin(PyObject *object, PyObject *by) {
 }
 
 static PyMethodDef access_methods[] = {
-    {"read", (PyCFunction)(void (*)(void))access_read, METH_FASTCALL, "Bytes of the region, or a code."},
-    {"write", (PyCFunction)(void (*)(void))access_write, METH_FASTCALL, "Write bytes; answer a code."},
-    {"atomic", (PyCFunction)(void (*)(void))access_atomic, METH_FASTCALL, "Add, swap or compare and swap a word."},
-    {"check", (PyCFunction)(void (*)(void))access_check, METH_FASTCALL, "The code that an access would answer."},
-    {"pin", (PyCFunction)(void (*)(void))access_pin, METH_FASTCALL, "Pin the region for a view."},
-    {"unpin", access_unpin, METH_O, "End a pin."},
-    {NULL, NULL, 0, NULL},
+    FAST("read", access_read, "Bytes of the region, or a code."),
+    FAST("write", access_write, "Write bytes; answer a code."),
+    FAST("atomic", access_atomic, "Add, swap or compare and swap a word."),
+    FAST("check", access_check, "The code that an access would answer."),
+    FAST("pin", access_pin, "Pin the region for a view."),
+    ONE("unpin", access_unpin, "End a pin."),
+    END,
 };
-static PyType_Slot access_slots[] = {
-    {Py_tp_new, access_new}, {Py_tp_dealloc, access_dealloc}, {Py_tp_methods, access_methods},
-    {Py_tp_doc, "One agent's checked way into one region."}, {0, NULL},
-};
-static PyType_Spec access_spec = {"shmem._core.Access", sizeof(Access), 0, Py_TPFLAGS_DEFAULT, access_slots};
+TYPE(access, Access, "One agent's checked way into one region.")
 
-/* ------------------------------------------------------------------ Port: where one agent sends to another */
-
-typedef struct {
-    PyObject_HEAD
-    Words *pair, *own, *bell, *board;
-    uint64_t *counters, *grants;
-    uint32_t *waiting, *ring;
-} Port;
-
-/* Port(pair, receiver_own, receiver_bell, board, receiver, sender) */
-static PyObject *port_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *pair, *own, *bell, *board;
-    int receiver, sender;
-    (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OOOOii", &pair, &own, &bell, &board, &receiver, &sender)) return NULL;
-    Port *self = (Port *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
-    if (self == NULL) return NULL;
-    Py_ssize_t row = BOARD_GRANTS + ((Py_ssize_t)receiver * MAX_AGENTS + sender) * (SLOTS / 8);
-    if (!(self->pair = hold(pair)) || !(self->own = hold(own)) || !(self->bell = hold(bell)) ||
-        !(self->board = hold(board)) || self->pair->view.len < SLOTS * 8 || self->own->view.len < 64 ||
-        self->bell->view.len < 64 || receiver < 0 || sender < 0 || self->board->view.len < row + SLOTS / 8 ||
-        !self->pair->writable || !self->bell->writable) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "pages of a port are too small");
-        Py_DECREF(self);
-        return NULL;
-    }
-    self->counters = self->pair->view.buf;
-    self->waiting = (uint32_t *)((char *)self->own->view.buf + OWN_WAITING);
-    self->ring = (uint32_t *)((char *)self->bell->view.buf + BELL);
-    self->grants = (uint64_t *)((char *)self->board->view.buf + row);
-    return (PyObject *)self;
-}
-
-static void port_dealloc(PyObject *object) {
-    Port *self = (Port *)object;
-    PyTypeObject *type = Py_TYPE(object);
-    Py_XDECREF(self->pair);
-    Py_XDECREF(self->own);
-    Py_XDECREF(self->bell);
-    Py_XDECREF(self->board);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
-    Py_DECREF(type);
-}
-
-static int granted(const uint64_t *grants, long slot) { return (LOAD(&grants[slot / 64]) >> (slot % 64)) & 1; }
-
-/* A waiter announces itself before it looks; so a sender that sees none has been seen. */
-static void ring(Port *self) {
-    if (LOAD(self->waiting) == 0) return;
-    ADD(self->ring, 1);
-    futex_wake(self->ring);
-}
-
-static int slot_of(PyObject *value, long *slot) {
-    *slot = PyLong_AsLong(value);
-    if (*slot == -1 && PyErr_Occurred()) return 0;
-    if (*slot >= 0 && *slot < SLOTS) return 1;
-    PyErr_Format(PyExc_IndexError, "no slot %ld", *slot);
-    return 0;
-}
-
-/* send(slot, n) -> whether the agent may */
-static PyObject *port_send(PyObject *object, PyObject *const *a, Py_ssize_t n) {
-    Port *self = (Port *)object;
-    long slot;
-    uint64_t by;
-    if (!need(n, 2, 2) || !slot_of(a[0], &slot) || !as_u64(a[1], &by)) return NULL;
-    if (!granted(self->grants, slot)) Py_RETURN_FALSE;
-    ADD(&self->counters[slot], by);
-    ring(self);
-    Py_RETURN_TRUE;
-}
-
-/* send_many(slots) -> -1, or the first slot that the agent may not send to (then nothing was sent) */
-static PyObject *port_send_many(PyObject *object, PyObject *slots) {
-    Port *self = (Port *)object;
-    long at[1024];
-    Py_ssize_t n = PyTuple_Size(slots);
-    if (n < 0) return NULL;
-    if (n > 1024) {
-        PyErr_SetString(PyExc_ValueError, "a batch has at most 1024 slots");
-        return NULL;
-    }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        if (!slot_of(PyTuple_GetItem(slots, i), &at[i])) return NULL;
-        if (!granted(self->grants, at[i])) return PyLong_FromLong(at[i]);
-    }
-    /* One writer per page (the binding serialises its threads), so ordered plain stores and one full fence do. */
-    for (Py_ssize_t i = 0; i < n; i++) {
-        uint64_t *c = &self->counters[at[i]];
-        __atomic_store_n(c, __atomic_load_n(c, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
-    }
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    ring(self);
-    return PyLong_FromLong(-1);
-}
-
-static PyMethodDef port_methods[] = {
-    {"send", (PyCFunction)(void (*)(void))port_send, METH_FASTCALL, "Notify a slot n times."},
-    {"send_many", port_send_many, METH_O, "Notify several slots with one wake-up."},
-    {NULL, NULL, 0, NULL},
-};
-static PyType_Slot port_slots[] = {
-    {Py_tp_new, port_new}, {Py_tp_dealloc, port_dealloc}, {Py_tp_methods, port_methods},
-    {Py_tp_doc, "Where one agent sends to another."}, {0, NULL},
-};
-static PyType_Spec port_spec = {"shmem._core.Port", sizeof(Port), 0, Py_TPFLAGS_DEFAULT, port_slots};
-
-/* ------------------------------------------------------------------ Inbox: the slots of a receiver */
-
-typedef struct {
-    PyObject_HEAD
-    Words *own, *bell, *board, *pages[MAX_AGENTS];
-    int receiver;
-} Inbox;
-
-/* Inbox(own, bell, board, receiver) */
-static PyObject *inbox_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *own, *bell, *board;
-    int receiver;
-    (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OOOi", &own, &bell, &board, &receiver)) return NULL;
-    Inbox *self = (Inbox *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
-    if (self == NULL) return NULL;
-    self->receiver = receiver;
-    if (!(self->own = hold(own)) || !(self->bell = hold(bell)) || !(self->board = hold(board)) || receiver < 0 ||
-        receiver >= MAX_AGENTS || self->own->view.len < OWN_CONSUMED + MAX_AGENTS * SLOTS * 8 || !self->own->writable ||
-        self->bell->view.len < 64 || self->board->view.len < BOARD_GRANTS + MAX_AGENTS * MAX_AGENTS * (SLOTS / 8)) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "pages of an inbox are too small");
-        Py_DECREF(self);
-        return NULL;
-    }
-    return (PyObject *)self;
-}
-
-static void inbox_dealloc(PyObject *object) {
-    Inbox *self = (Inbox *)object;
-    PyTypeObject *type = Py_TYPE(object);
-    Py_XDECREF(self->own);
-    Py_XDECREF(self->bell);
-    Py_XDECREF(self->board);
-    for (int i = 0; i < MAX_AGENTS; i++) Py_XDECREF(self->pages[i]);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
-    Py_DECREF(type);
-}
-
-/* connect(sender, page or None) */
-static PyObject *inbox_connect(PyObject *object, PyObject *const *a, Py_ssize_t n) {
-    Inbox *self = (Inbox *)object;
-    if (!need(n, 2, 2)) return NULL;
-    long sender = PyLong_AsLong(a[0]);
-    Words *page = NULL;
-    if (PyErr_Occurred()) return NULL;
-    if (sender < 0 || sender >= MAX_AGENTS || (a[1] != Py_None && !(page = hold(a[1])))) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "no such sender");
-        return NULL;
-    }
-    Words *old = self->pages[sender];
-    self->pages[sender] = page;
-    Py_XDECREF(old);
-    Py_RETURN_NONE;
-}
-
-/* How many notifications of a sender to a slot are pending; what it had no right to send does not count. */
-static int64_t pending(Inbox *self, int sender, long slot, uint64_t **consumed, uint64_t *had, uint64_t *sent) {
-    Py_ssize_t row = BOARD_GRANTS + ((Py_ssize_t)self->receiver * MAX_AGENTS + sender) * (SLOTS / 8);
-    if (self->pages[sender] == NULL || !granted((uint64_t *)((char *)self->board->view.buf + row), slot)) return 0;
-    *sent = LOAD((uint64_t *)self->pages[sender]->view.buf + slot);
-    *consumed = (uint64_t *)((char *)self->own->view.buf + OWN_CONSUMED) + sender * SLOTS + slot;
-    *had = LOAD(*consumed);
-    return (int64_t)(*sent - *had);
-}
-
-/* Take one notification of a slot (sticky: all of them, as one).  Answers the sender, or -1. */
-static int take(Inbox *self, long slot, int sticky) {
-    int from = -1;
-    for (int s = 0; s < MAX_AGENTS; s++) {
-        uint64_t *consumed, had, sent;
-        while (pending(self, s, slot, &consumed, &had, &sent) > 0) {
-            if (!CAS(consumed, &had, sticky ? sent : had + 1)) continue;
-            if (from < 0) from = s;
-            break;
-        }
-        if (from >= 0 && !sticky) break;
-    }
-    return from;
-}
-
-static int take_any(Inbox *self, const long *slots, Py_ssize_t n, int sticky) {
-    for (Py_ssize_t i = 0; i < n; i++) {
-        int from = take(self, slots[i], sticky);
-        if (from >= 0) return (int)(i * MAX_AGENTS) + from;
-    }
-    return -1;
-}
-
-/* pending(slot) -> number */
-static PyObject *inbox_pending(PyObject *object, PyObject *value) {
-    long slot;
-    int64_t total = 0, k;
-    uint64_t *c, h, t;
-    if (!slot_of(value, &slot)) return NULL;
-    for (int s = 0; s < MAX_AGENTS; s++)
-        if ((k = pending((Inbox *)object, s, slot, &c, &h, &t)) > 0) total += k;
-    return PyLong_FromLongLong(total);
-}
-
-static int parse_slots(PyObject *tuple, long *at, Py_ssize_t *n) {
-    *n = PyTuple_Size(tuple);
-    if (*n < 0) return 0;
-    if (*n > SLOTS) {
-        PyErr_SetString(PyExc_ValueError, "too many slots");
-        return 0;
-    }
-    for (Py_ssize_t i = 0; i < *n; i++)
-        if (!slot_of(PyTuple_GetItem(tuple, i), &at[i])) return 0;
-    return 1;
-}
-
-/* spin(slots, sticky, spin_ns) -> position * MAX_AGENTS + sender, or -1 */
-static PyObject *inbox_spin(PyObject *object, PyObject *const *a, Py_ssize_t n) {
-    long at[SLOTS];
-    Py_ssize_t count;
-    if (!need(n, 3, 3) || !parse_slots(a[0], at, &count)) return NULL;
-    int sticky = PyObject_IsTrue(a[1]);
-    int64_t spin = PyLong_AsLongLong(a[2]);
-    if (PyErr_Occurred()) return NULL;
-    int got = take_any((Inbox *)object, at, count, sticky);
-    if (got >= 0 || spin <= 0) return PyLong_FromLong(got);
-    int64_t until = now_ns() + spin;
-    do {
-        for (int i = 0; i < 32; i++) {
-            got = take_any((Inbox *)object, at, count, sticky);
-            if (got >= 0) return PyLong_FromLong(got);
-            relax();
-        }
-    } while (now_ns() < until);
-    return PyLong_FromLong(-1);
-}
-
-/* sleep(slots, sticky, seen_bell, timeout_ns) -> as spin, or RECHECK, or TIMED_OUT */
-static PyObject *inbox_sleep(PyObject *object, PyObject *const *a, Py_ssize_t n) {
-    Inbox *self = (Inbox *)object;
-    long at[SLOTS];
-    Py_ssize_t count;
-    uint64_t seen;
-    if (!need(n, 4, 4) || !parse_slots(a[0], at, &count) || !as_u64(a[2], &seen)) return NULL;
-    int sticky = PyObject_IsTrue(a[1]);
-    int64_t timeout = PyLong_AsLongLong(a[3]);
-    if (PyErr_Occurred()) return NULL;
-    uint32_t *waiting = (uint32_t *)((char *)self->own->view.buf + OWN_WAITING);
-    uint32_t *bell = (uint32_t *)((char *)self->bell->view.buf + BELL);
-    ADD(waiting, 1);
-    int got = take_any(self, at, count, sticky), how = 0;
-    if (got < 0) {
-        Py_BEGIN_ALLOW_THREADS
-        how = futex_wait(bell, (uint32_t)seen, timeout);
-        Py_END_ALLOW_THREADS
-        got = take_any(self, at, count, sticky);
-    }
-    ADD(waiting, (uint32_t)-1);
-    if (got >= 0) return PyLong_FromLong(got);
-    if (how == 2 && PyErr_CheckSignals() < 0) return NULL;
-    return PyLong_FromLong(how == 1 ? TIMED_OUT : RECHECK);
-}
-
-static PyMethodDef inbox_methods[] = {
-    {"connect", (PyCFunction)(void (*)(void))inbox_connect, METH_FASTCALL, "Set the page of a sender."},
-    {"pending", inbox_pending, METH_O, "How many notifications are pending."},
-    {"spin", (PyCFunction)(void (*)(void))inbox_spin, METH_FASTCALL, "Take a notification, spinning for a while."},
-    {"sleep", (PyCFunction)(void (*)(void))inbox_sleep, METH_FASTCALL, "Take a notification, or sleep once."},
-    {NULL, NULL, 0, NULL},
-};
-static PyType_Slot inbox_slots[] = {
-    {Py_tp_new, inbox_new}, {Py_tp_dealloc, inbox_dealloc}, {Py_tp_methods, inbox_methods},
-    {Py_tp_doc, "The slots of a receiver."}, {0, NULL},
-};
-static PyType_Spec inbox_spec = {"shmem._core.Inbox", sizeof(Inbox), 0, Py_TPFLAGS_DEFAULT, inbox_slots};
+#include "_core_slots.h"
 
 /* ------------------------------------------------------------------ the module */
 
@@ -706,7 +426,7 @@ static PyObject *core_fence(PyObject *module, PyObject *nothing) {
 
 static PyMethodDef functions[] = {
     {"fence", core_fence, METH_NOARGS, "A full memory fence."},
-    {NULL, NULL, 0, NULL},
+    END,
 };
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "shmem._core", "The data plane of shmem.", -1, functions,
                                         NULL, NULL, NULL, NULL};

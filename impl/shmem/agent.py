@@ -201,8 +201,9 @@ class Agent(Memory, Slots):
             raise DriverLost(f"{action} by {self.name}", "the driver has died", "start the system again")
 
     def _refresh(self) -> None:
-        with self._pages:
-            super()._refresh()
+        if self.board.load(layout.BOARD_EVENTS) != self._seen_events:
+            with self._pages:
+                super()._refresh()
 
     def _driver_lost(self) -> None:
         """The next look of everybody who sleeps in this process finds the driver gone."""
@@ -250,8 +251,8 @@ class Agent(Memory, Slots):
             self._notifier.stop()
         if self._engine is not None:
             self._engine.shutdown()
-        self.link.close()
         self.engine.stop()
+        self.link.close()
         self.memory.close()
         fds = [*self.fds, *(fd for p in self._peers.values() for fd in p.fds)]
         for fd in [*fds, *(fd for team in self._teams for fd in team.fds)]:

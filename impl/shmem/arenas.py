@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,18 +38,24 @@ class Arenas:
         self.link = link
         self.name = name
         self.arenas: dict[int, _ClientArena] = {}
-        self._accesses: dict[tuple[int, int], tuple[Access, _ClientArena]] = {}
+        self._accesses: dict[int, Access] = {}
 
     def attach(self, told: dict[str, Any], fds: list[int]) -> None:
         """Take over what the driver answered to `map`."""
         number = told["arena"]
         if not told["attached"]:
             self.arenas[number] = _ClientArena(number, fds)
-        arena = self.arenas[number]
-        if told["extent"] not in arena.extents:
-            self._fetch(arena, told["extent"])
         region = SharedMemoryRegion(told["region"], told["generation"], told["size"], told["device_address"])
-        self.access(region, "map", arena, told["extent"])
+        self._accesses[region.key] = self._way(region, self.arenas[number], told["extent"])
+
+    def _way(self, region: SharedMemoryRegion, arena: _ClientArena, extent: int) -> Access:
+        if extent not in arena.extents:
+            self._fetch(arena, extent)
+        index = region.id % layout.REGIONS
+        return Access(
+            arena.extents[extent][1], extent, arena.table, index * layout.ENTRY, region.generation,
+            arena.rights, index * 8, arena.pins, index * 8,
+        )  # fmt: skip
 
     def _fetch(self, arena: _ClientArena, number: int) -> None:
         told, (fd,) = self.link.call("extent", arena=arena.number, extent=number)
@@ -56,22 +63,27 @@ class Arenas:
         arena.fds.append(fd)
         arena.extents[number] = mapping, Words(mapping, told["writable"])
 
-    def access(
-        self, region: SharedMemoryRegion, action: str, arena: _ClientArena | None = None, extent: int = 0
-    ) -> Access:
+    def access(self, region: SharedMemoryRegion, action: str) -> Access:
         """The checked way into a region; NotMapped or StaleHandle where there is none."""
-        found = self._accesses.get((region.id, region.generation))
-        if found is not None:
-            return found[0]
-        if arena is None:
+        found = self._accesses.get(region.key)
+        if found is None:
             raise self.missing(region, action)
-        index = region.id % layout.REGIONS
-        access = Access(
-            arena.extents[extent][1], arena.table, index * layout.ENTRY, region.generation,
-            arena.rights, index * 8, arena.pins, index * 8,
-        )  # fmt: skip
-        self._accesses[(region.id, region.generation)] = access, arena
-        return access
+        return found
+
+    def again(self, region: SharedMemoryRegion, action: str, attempt: Callable[[Access], Any]) -> Any:
+        """Repeat an attempt that answers a code (or minus a code), while the region is frozen (for a stated
+        time) or has moved to another extent."""
+        until = time.monotonic() + _FREEZE_PATIENCE
+        while True:
+            access = self.access(region, action)
+            answer = attempt(access)
+            if answer in (layout.MOVED, -layout.MOVED):
+                arena = self.arenas[region.id // layout.REGIONS]
+                self._accesses[region.key] = self._way(region, arena, self.entry(region, layout.E_EXTENT))
+            elif answer not in (layout.IS_FROZEN, -layout.IS_FROZEN) or time.monotonic() > until:
+                return answer
+            else:
+                time.sleep(0.0001)
 
     def missing(self, region: SharedMemoryRegion, action: str) -> ShmemError:
         """Why there is no way into a region that was never mapped: freed, or just not mapped."""
@@ -96,7 +108,7 @@ class Arenas:
 
     def forget(self, region: SharedMemoryRegion) -> None:
         """The region was freed: its handle will not be asked about often any more."""
-        self._accesses.pop((region.id, region.generation), None)
+        self._accesses.pop(region.key, None)
 
     def failure(
         self, code: int, region: SharedMemoryRegion, action: str, offset: int, length: int
@@ -126,7 +138,7 @@ class Arenas:
 
     def entry(self, region: SharedMemoryRegion, field: int) -> int:
         """A field of the region's table entry, read under its sequence lock."""
-        _, arena = self._accesses[(region.id, region.generation)]
+        arena = self.arenas[region.id // layout.REGIONS]
         at = region.id % layout.REGIONS * layout.ENTRY
         while True:
             before = arena.table.load32(at + layout.E_SEQ)
@@ -136,13 +148,13 @@ class Arenas:
 
     def bytes_of(self, region: SharedMemoryRegion, place: int, offset: int, length: int) -> memoryview:
         """The memory of a pinned region, as a counted export of the mapping."""
-        _, arena = self._accesses[(region.id, region.generation)]
+        arena = self.arenas[region.id // layout.REGIONS]
         mapping = arena.extents[self.entry(region, layout.E_EXTENT)][0]
         return memoryview(mapping)[place + offset : place + offset + length]
 
     def host_address(self, region: SharedMemoryRegion) -> int:
         """Where the region is in this process now."""
-        _, arena = self._accesses[(region.id, region.generation)]
+        arena = self.arenas[region.id // layout.REGIONS]
         mapping = arena.extents[self.entry(region, layout.E_EXTENT)][0]
         base = int(np.frombuffer(mapping, np.uint8).ctypes.data)
         return base + self.entry(region, layout.E_OFFSET)
@@ -155,19 +167,6 @@ class Arenas:
             arena.fds = []
         self._accesses.clear()
         self.arenas.clear()
-
-
-def patient(attempt: Any) -> Any:
-    """Repeat an attempt that answers a code (or minus a code) while the region is frozen, for a stated
-    time."""
-    answer = attempt()
-    if answer not in (layout.IS_FROZEN, -layout.IS_FROZEN):
-        return answer
-    until = time.monotonic() + _FREEZE_PATIENCE
-    while answer in (layout.IS_FROZEN, -layout.IS_FROZEN) and time.monotonic() < until:
-        time.sleep(0.0001)
-        answer = attempt()
-    return answer
 
 
 def stale(region: SharedMemoryRegion, action: str) -> StaleHandle:

@@ -122,6 +122,15 @@ class Words:
                 self.store(offset, value)
             return found
 
+    def publish(self, offset: int, state: int, *fields: int) -> None:
+        """Publish a table entry under its sequence lock."""
+        before = self.load32(offset + at.E_SEQ)
+        self.store32(offset + at.E_SEQ, before + 1)
+        self.store32(offset + at.E_STATE, state)
+        for i, value in enumerate(fields):
+            self.store(offset + at.E_GENERATION + 8 * i, value)
+        self.store32(offset + at.E_SEQ, before + 2)
+
     def wake(self, offset: int) -> None:
         """Wake everybody who sleeps on the 32-bit word."""
         self._index(offset, 4)
@@ -167,12 +176,16 @@ class _Locked:
         _serial.release()
 
 
+_FIELDS = (at.E_GENERATION, at.E_OFFSET, at.E_SIZE, at.E_EXTENT)
+
+
 class Access:
     """One agent's checked way into one region; see `_core.Access`."""
 
     def __init__(
         self,
         extent: Words,
+        number: int,
         table: Words,
         entry: int,
         generation: int,
@@ -182,15 +195,16 @@ class Access:
         pin: int,
     ) -> None:
         self._extent, self._table, self._entry, self._generation = extent, table, entry, generation
+        self._number = number
         self._rights, self._right, self._pins, self._pin = rights, right, pins, pin
 
-    def _look(self) -> tuple[int, int, int, int] | None:
+    def _look(self) -> tuple[int, list[int]] | None:
         for _ in range(100_000):
             before = self._table.load32(self._entry + at.E_SEQ)
             state = self._table.load32(self._entry + at.E_STATE)
-            found = [self._table.load(self._entry + e) for e in (at.E_GENERATION, at.E_OFFSET, at.E_SIZE)]
+            found = [self._table.load(self._entry + e) for e in _FIELDS]
             if before % 2 == 0 and before == self._table.load32(self._entry + at.E_SEQ):
-                return state, found[0], found[1], found[2]
+                return state, found
         return None
 
     def _enter(self, offset: int, length: int, writing: bool) -> tuple[int, int]:
@@ -204,7 +218,7 @@ class Access:
         entry = self._look()
         if entry is None:
             return at.TORN, 0
-        state, generation, place, size = entry
+        state, (generation, place, size, number) = entry
         right = self._rights.load(self._right)
         tests = (
             (generation != self._generation or state not in (at.LIVE, at.FROZEN), at.STALE),
@@ -212,6 +226,7 @@ class Access:
             (right >> 2 != generation or not right & at.READ, at.NOT_MAPPED),
             (writing and not right & at.WRITE, at.READ_ONLY),
             (state == at.FROZEN, at.IS_FROZEN),
+            (number != self._number, at.MOVED),
             (place + size > self._extent.size, at.TORN),
         )
         return next((code for wrong, code in tests if wrong), at.OK), place

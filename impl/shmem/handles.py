@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -27,24 +26,41 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
 class SharedMemoryRegion:
     """A handle of a region: plain data, may be sent to other processes, says nothing of type or meaning of
-    the contents.  It carries a generation, so use after free is StaleHandle and never another region's
-    data."""
+    the contents.  It carries a generation, so use after free is StaleHandle and never another region's data.
 
-    id: int
-    generation: int
-    size: int
-    """Bytes."""
-    device_address: int
-    """First address in the devices' address space; stays when the region moves."""
-    flags: int = 0
-    owner: str = ""
+    `size` is in bytes; `device_address` is the first address in the devices' address space, which stays when
+    the region moves."""
+
+    __slots__ = ("device_address", "flags", "generation", "id", "key", "owner", "size")
+
+    def __init__(
+        self, id: int, generation: int, size: int, device_address: int, flags: int = 0, owner: str = ""
+    ) -> None:
+        self.id = id
+        self.generation = generation
+        self.size = size
+        self.device_address = device_address
+        self.flags = flags
+        self.owner = owner
+        self.key = id << 64 | generation
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SharedMemoryRegion) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        values = (self.id, self.generation, self.size, self.device_address, self.flags, self.owner)
+        return SharedMemoryRegion, values
 
     def __str__(self) -> str:
         flags = "".join(f" {name}" for bit, name in FLAG_NAMES.items() if self.flags & bit)
         return f"region {self.id}.{self.generation} ({self.size} bytes{flags})"
+
+    __repr__ = __str__
 
 
 class SyncPrimitive:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shmem import layout
-from shmem.arenas import Arenas, patient
+from shmem.arenas import Arenas
 from shmem.errors import InvalidArgument, ShmemError, TimedOut
 from shmem.handles import AddressMapping, SharedMemoryRegion, View, as_bytes
 from shmem.link import Link, LocalLink
@@ -126,24 +126,24 @@ class Memory:
 
     def read(self, region: SharedMemoryRegion, offset: int = 0, length: int | None = None) -> bytes:
         """Bytes of the region.  One aligned word is read at once, more may be seen in parts (H10)."""
-        access = self.memory.access(region, "read")
         n = region.size - offset if length is None else length
-        data = access.read(offset, n)
+        access = self.memory._accesses.get(region.key)
+        data = access.read(offset, n) if access is not None else layout.IS_FROZEN
         if data.__class__ is bytes:
             return data
-        data = patient(lambda: access.read(offset, n))
+        data = self.memory.again(region, "read", lambda access: access.read(offset, n))
         if isinstance(data, int):
             raise self.memory.failure(data, region, "read", offset, n)
         return data  # type: ignore[no-any-return]
 
     def write(self, region: SharedMemoryRegion, offset: int, data: Any) -> None:
         """Store bytes (anything with a buffer) at an offset."""
-        access = self.memory.access(region, "write")
+        access = self.memory._accesses.get(region.key)
         if data.__class__ is not bytes:
             data = as_bytes(data)
-        code = access.write(offset, data)
+        code = access.write(offset, data) if access is not None else layout.IS_FROZEN
         if code:
-            code = patient(lambda: access.write(offset, data))
+            code = self.memory.again(region, "write", lambda access: access.write(offset, data))
             if code:
                 raise self.memory.failure(code, region, "write", offset, len(data))
 
@@ -156,11 +156,11 @@ class Memory:
     ) -> View:
         """An array over a range, for reading ("r") or for reading and writing ("w"); see `View`."""
         offset, length = range if range is not None else (0, region.size)
-        access = self.memory.access(region, "view")
         writing = _mode(mode)
-        place = patient(lambda: access.pin(offset, length, writing))
+        place = self.memory.again(region, "view", lambda access: access.pin(offset, length, writing))
         if place < 0:
             raise self.memory.failure(-place, region, "view", offset, length)
+        access = self.memory.access(region, "view")
         export = self.memory.bytes_of(region, place, offset, length)
         try:
             array: npt.NDArray[Any] = np.frombuffer(export if writing else export.toreadonly(), dtype=dtype)
@@ -204,11 +204,12 @@ class Memory:
         self, region: SharedMemoryRegion, action: str, offset: int, length: int | None, warn: bool = True
     ) -> None:
         n = region.size - offset if length is None else length
-        access = self.memory.access(region, action)
-        code = patient(lambda: access.check(offset, n, False))
+        code = self.memory.access(region, action).check(offset, n, False)
         if code:
-            raise self.memory.failure(code, region, action, offset, n)
-        if warn:
+            code = self.memory.again(region, action, lambda access: access.check(offset, n, False))
+            if code:
+                raise self.memory.failure(code, region, action, offset, n)
+        if warn and (offset % layout.LINE or (offset + n) % layout.LINE):
             warn_partial(region, action, offset, n)
         full_fence()
 
@@ -236,7 +237,7 @@ class Memory:
         access = self.memory.access(region, action)
         found: int = access.atomic(op, offset, value, old)
         if found < 0:
-            found = patient(lambda: access.atomic(op, offset, value, old))
+            found = self.memory.again(region, action, lambda access: access.atomic(op, offset, value, old))
         if found < 0:
             raise self.memory.failure(-found, region, action, offset, 8)
         return found
@@ -259,11 +260,11 @@ class Memory:
         views: list[memoryview] = []
         try:
             for region, offset, writing in ends:
-                access = self.memory.access(region, "copy_start")
-                place = patient(lambda a=access, o=offset, w=writing: a.pin(o, n, w))
+                pin = _Pin(offset, n, writing)
+                place = self.memory.again(region, "copy_start", pin)
                 if place < 0:
                     raise self.memory.failure(-place, region, "copy_start", offset, n)
-                pinned.append(access)
+                pinned.append(self.memory.access(region, "copy_start"))
                 views.append(self.memory.bytes_of(region, place, offset, n))
         except ShmemError:
             for access in pinned:
@@ -312,6 +313,16 @@ class Memory:
 
     def _settle(self, region: SharedMemoryRegion) -> None:
         """Before a region goes: nothing to do on coherent memory."""
+
+
+class _Pin:
+    """An attempt to pin a range."""
+
+    def __init__(self, offset: int, length: int, writing: bool) -> None:
+        self.range = offset, length, writing
+
+    def __call__(self, access: Any) -> int:
+        return int(access.pin(*self.range))
 
 
 def _move(views: list[memoryview], pinned: list[Any]) -> None:

@@ -215,7 +215,6 @@ class Slots:
         events = self.board.load(layout.BOARD_EVENTS)
         if events == self._seen_events or self.link.lost:
             return
-        self._seen_events = events
         try:
             told, fds = self.link.call("sources")
         except DriverLost:
@@ -230,6 +229,7 @@ class Slots:
                 self._names[index] = name
                 self.inbox.connect(index, page)
             os.close(fd)
+        self._seen_events = events
         self._peers = {n: p for n, p in self._peers.items() if self._current(p)}
 
     def _current(self, peer: Peer) -> bool:

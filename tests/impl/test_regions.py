@@ -309,3 +309,20 @@ def test_an_idle_driver_compacts_above_the_threshold() -> None:
 
             time.sleep(0.05)
         assert arena["fragmentation"] == 0.0
+
+
+def test_compact_moves_regions_to_earlier_extents(threads: shmem.System) -> None:
+    h = threads.host
+    regions = [h.alloc(1 << 18) for _ in range(12)]
+    for i, r in enumerate(regions):
+        h.map(r)
+        h.write(r, 5, bytes([i]) * 100)
+    for r in regions[:3] + regions[5:7]:
+        h.unmap(r)
+        h.free(r)
+    kept = regions[3:5] + regions[7:]
+    h.compact()
+    assert [h.read(r, 5, 100) for r in kept] == [bytes([i]) * 100 for i in (3, 4, 7, 8, 9, 10, 11)]
+    with h.view(kept[-1], (5, 100), "r") as v:
+        assert v.tobytes() == bytes([11]) * 100
+    assert h.alloc(1 << 20).size == 1 << 20

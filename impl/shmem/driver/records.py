@@ -145,17 +145,11 @@ class Arena:
 
     def write_entry(self, region: Region, state: int) -> None:
         """Publish a region to those who look into the table, under its sequence lock."""
-        words, at = self.table.words, region.index * layout.ENTRY
-        before = words.load32(at + layout.E_SEQ)
-        words.store32(at + layout.E_SEQ, before + 1)
-        words.store32(at + layout.E_STATE, state)
-        words.store(at + layout.E_GENERATION, region.generation)
-        words.store(at + layout.E_OFFSET, region.offset)
-        words.store(at + layout.E_SIZE, region.size)
-        words.store(at + layout.E_EXTENT, region.extent.number)
-        words.store(at + layout.E_PHYSICAL, region.start)
-        words.store(at + layout.E_FLAGS, region.flags)
-        words.store32(at + layout.E_SEQ, before + 2)
+        extent, start = region.extent, region.start
+        self.table.words.publish(
+            region.index * layout.ENTRY, state, region.generation, start - extent.start, region.size,
+            extent.number, start, region.flags,
+        )  # fmt: skip
 
 
 @dataclass(eq=False)

@@ -144,6 +144,7 @@ class Service(Compaction):
                 self._drop_arena(arena)
         for hook in self.on_death:
             hook(agent)
+        self._forget(agent)
         self.announce()
 
     def _lapse_pins(self, agent: Agent, arena: Arena) -> None:

@@ -1,0 +1,7 @@
+"""placeholder replaced below"""
+
+import argparse
+
+
+def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Nothing yet."""
