@@ -226,6 +226,12 @@ class Regions:
                 "; ".join(self.holders(region)),
                 "unmap it there, or free(force=True): the memory then waits in quarantine until they end",
             )
+        self.close_region(region)
+        self.after_free(arena)
+
+    def close_region(self, region: Region) -> None:
+        """End a region: its handle is stale and nobody maps it; its memory is given out when nobody uses it."""
+        arena = region.arena
         for index in list(region.mapped):
             self.agents[index].arenas[arena.number].rights.words.store(region.index * 8, 0)
         region.mapped.clear()
@@ -235,7 +241,6 @@ class Regions:
             arena.quarantine.append(region)
         else:
             self._recycle(region)
-        self.after_free(arena)
 
     def after_free(self, arena: Arena) -> None:
         """For the part that compacts when idle."""
@@ -312,6 +317,7 @@ class Regions:
                 "close them first",
             )
         del region.mapped[target.index]
+        self.after_free(region.arena)
 
     # -- what others provide -------------------------------------------------------------------------------
 

@@ -46,6 +46,7 @@ class Service(Compaction):
         self.wants_compaction: Callable[[], None] = lambda: None
         """Called (under the lock) when an arena got too fragmented; the server compacts when it is idle."""
         self.dirty_arenas: set[int] = set()
+        self.had_deaths = False
         self.on_death: list[Callable[[Agent], None]] = []
 
     # -- agents --------------------------------------------------------------------------------------------
@@ -84,14 +85,10 @@ class Service(Compaction):
         return agent
 
     def _seat_taken(self, index: int) -> bool:
-        """A dead agent's seat is free when no living agent can still ask about it (H12)."""
+        """Seats of the dead are taken again late, when no fresh one is left.  Who still asks about the dead one
+        names its incarnation, so nobody takes the new agent for the old one (H12)."""
         agent = self.agents.get(index)
-        if agent is None:
-            return False
-        in_team = any(
-            agent in team.members and any(m.alive for m in team.members) for team in self.teams.values()
-        )
-        return agent.alive or in_team or len(self.agents) < layout.MAX_AGENTS
+        return agent is not None and (agent.alive or len(self.agents) < layout.MAX_AGENTS)
 
     def _forget(self, agent: Agent | None) -> None:
         if agent is None:
@@ -133,19 +130,31 @@ class Service(Compaction):
         if not agent.alive:
             return
         agent.alive = False
+        self.had_deaths = True
         self._acl_cache.clear()
         self.board.words.store(agent.index * 64 + layout.AGENT_STATE, layout.DEAD)
         for arena in list(self.arenas.values()):
             for region in arena.regions.values():
                 region.mapped.pop(agent.index, None)
             self._lapse_pins(agent, arena)
-            self.sweep(arena)
-            if not any(a.key in arena.acl for a in self.living()):
-                self._drop_arena(arena)
+            self.reap(arena)
         for hook in self.on_death:
             hook(agent)
         self._forget(agent)
         self.announce()
+
+    def reap(self, arena: Arena) -> None:
+        """Take back what nobody can use any more: regions that no living agent may write and none has mapped, and
+        the arena itself once it is empty and a name on its list is dead (nobody can ask for it again)."""
+        self.sweep(arena)
+        alive = {a.key for a in self.living()}
+        if all(key in alive for key in arena.acl):
+            return
+        if not any(key in alive and right & layout.WRITE for key, right in arena.acl.items()):
+            for region in [r for r in arena.regions.values() if not r.mapped]:
+                self.close_region(region)
+        if not arena.regions and not arena.quarantine:
+            self._drop_arena(arena)
 
     def _lapse_pins(self, agent: Agent, arena: Arena) -> None:
         held = agent.arenas.pop(arena.number, None)
@@ -157,6 +166,8 @@ class Service(Compaction):
         """Nobody who may use the arena is alive: its memory goes back to the pool."""
         del self.arenas[arena.number]
         self._by_acl = {key: a for key, a in self._by_acl.items() if a is not arena}
+        for agent in self.agents.values():
+            self._lapse_pins(agent, arena)
         for extent in arena.extents:
             self.reserved -= extent.page.size
             extent.page.close()
@@ -231,7 +242,8 @@ class Service(Compaction):
         key = (name, tuple(agent.key for agent in agents))
         team = self.teams.get(key)
         if team is None:
-            self.teams = {k: t for k, t in self.teams.items() if any(m.alive for m in t.members)}
+            if len(self.teams) >= layout.TEAMS:  # those with a dead member can only answer PeerLost
+                self.teams = {k: t for k, t in self.teams.items() if all(m.alive for m in t.members)}
             if len(self.teams) >= layout.TEAMS:
                 raise OutOfMemory(f"team {name}", f"there are {layout.TEAMS} teams already", "reuse one")
             number = next(n for n in range(layout.TEAMS) if all(t.number != n for t in self.teams.values()))
