@@ -29,6 +29,9 @@ from shmem.teams import Team
 class Agent(Memory, Slots):
     """An agent on coherent memory.  Its methods may be called from several threads of its process."""
 
+    ending = False
+    """The system is being closed: what fails now fails because of that."""
+
     def __init__(self, link: Link, told: dict[str, Any], fds: list[int]) -> None:
         self.link = link
         self.name: str = told["name"]

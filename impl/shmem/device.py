@@ -242,16 +242,21 @@ class ThreadDevice(Device):
             raise PeerLost(task.what, f"{self.name} has died", "start the system again")
         self.agent.starting(task)
 
+        def work() -> Any:
+            with self.agent.running(task):
+                try:
+                    return function(self.agent, *args, **kwargs)
+                except BaseException as error:
+                    # Kept before the turn ends: nobody else goes on without knowing.
+                    if not task.told and not self.host.ending:
+                        self.host.latch(task.what, error, traceback.format_exc())
+                    raise
+
         def job() -> None:
             try:
-                with self.agent.running(task):
-                    value = function(self.agent, *args, **kwargs)
+                task.future.set_result(work())
             except BaseException as error:
                 task.future.set_exception(error)
-                if not task.told:
-                    self.host.latch(task.what, error, traceback.format_exc())
-            else:
-                task.future.set_result(value)
 
         task.hold = self.host.holding
         self._queue.put(job)

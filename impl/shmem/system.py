@@ -14,6 +14,9 @@ from shmem.device import Device, ProcessDevice, ThreadDevice
 from shmem.driver.ops import Client, Ops
 from shmem.driver.server import Server
 from shmem.driver.service import Service
+from shmem.emulated.agent import EmulatedAgent
+from shmem.emulated.machine import EmulatedService, Machine
+from shmem.emulated.remote import RemoteDevice
 from shmem.errors import InvalidArgument, ShmemError
 from shmem.link import Link, LocalLink, SocketLink
 from shmem.platforms import PLATFORMS, Platform
@@ -82,6 +85,10 @@ class System:
     `agents`: `"processes"`, or `"threads"` of this process for tests that drive the devices' agents
     themselves. `pool` and `extent`: bytes of memory at most, and per step. `compaction`: the fragmentation
     above which an idle driver compacts (None: never by itself).
+
+    `memory="emulated"` puts a private cache in front of every agent. `seed` chooses the order of agents and
+    the hazards (None: no hazard but those commanded through `hardware`), `hazards` is the chance of one more
+    hardware step before each call, `driver="manual"` leaves shootdown, scrub, gb_ack and reclaim to commands.
     """
 
     def __init__(
@@ -94,24 +101,54 @@ class System:
         pool: int = 256 << 20,
         extent: int = 4 << 20,
         compaction: float | None = 0.5,
+        seed: int | None = None,
+        hazards: float = 0.5,
+        driver: str = "automatic",
     ) -> None:
-        if memory != "coherent" or agents not in ("processes", "threads"):
+        if memory not in ("coherent", "emulated") or agents not in ("processes", "threads"):
             raise InvalidArgument(
                 f"a System with memory={memory!r}, agents={agents!r}",
-                'memory is "coherent", agents are "processes" or "threads"',
-                "choose one of these",
+                'memory is "coherent" or "emulated", agents are "processes" or "threads"',
+                "choose among these",
             )
-        service = Service(platform_named(platform), pool, extent, compaction, memory)
-        service.spin_ns = waiting.measured_wakeup_ns()
-        self.driver: _HostDriver | None = _HostDriver(service)
-        self.address = self.driver.address
+        chosen = platform_named(platform)
         self._options: dict[str, Any] = {}
         self.devices: list[Device] = []
+        self.machine: Machine | None = None
+        if memory == "emulated":
+            service: Service = EmulatedService(chosen, pool, extent, None, memory)
+            assert isinstance(service, EmulatedService)
+            self.machine = Machine(chosen, service, seed, hazards, driver)
+        else:
+            service = Service(chosen, pool, extent, compaction, memory)
+            service.spin_ns = waiting.measured_wakeup_ns()
+        self.driver: _HostDriver | None = _HostDriver(service)
+        self.address = self.driver.address
         try:
-            self._open(self.driver.link(), self.driver.token, None, devices, agents)
+            if self.machine is not None:
+                self._open_emulated(self.machine, devices, agents)
+            else:
+                self._open(self.driver.link(), self.driver.token, None, devices, agents)
         except BaseException:
             self.close()
             raise
+
+    @property
+    def hardware(self) -> Machine:
+        """Emulated memory: commands every hazard and driver action, and answers `state()`."""
+        if self.machine is None:
+            raise InvalidArgument(
+                "hardware of this System", "coherent memory is the real one", 'choose memory="emulated"'
+            )
+        return self.machine
+
+    def _open_emulated(self, machine: Machine, devices: int, agents: str) -> None:
+        me = os.getuid(), os.getpid()
+        self.host: Agent = EmulatedAgent(machine, machine.service.join("host", "host", *me))
+        for i in range(devices):
+            agent = EmulatedAgent(machine, machine.service.join(f"dev{i}", "device", *me))
+            kind = ThreadDevice if agents == "threads" else RemoteDevice
+            self.devices.append(kind(self.host, agent))
 
     def _open(self, link: Link, token: str | None, name: str | None, devices: int, agents: str) -> None:
         self.host = agent_over(link, name, "host", token, None, self._options)
@@ -144,10 +181,16 @@ class System:
 
     def close(self) -> None:
         """End the devices and the driver; nothing is left behind."""
+        if hasattr(self, "host"):
+            self.host.ending = True
+        if self.machine is not None:
+            self.machine.turns.close()
         for device in self.devices:
             device.close()
         if hasattr(self, "host"):
-            self.host.interrupt = self.host.link.before = lambda: None
+            self.host.interrupt = lambda: None
+            if self.machine is None:
+                self.host.link.before = self.host.interrupt
             self.host.close()
         if self.driver is not None:
             self.driver.close()
@@ -159,6 +202,8 @@ class System:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is None and self.machine is not None:
+            self.machine.turns.settle()
         self.close()
         if kind is None:
             self.host.raise_latched()
@@ -167,6 +212,7 @@ class System:
 class _Connected(System):
     def __init__(self, address: str, name: str | None, devices: int, agents: str) -> None:
         self.driver = None
+        self.machine = None
         self.address = address
         self._options = {}
         self.devices = []

@@ -111,6 +111,13 @@ class Region:
     mapped: dict[int, int] = field(default_factory=dict)
     """Agent index -> rights of its page table."""
     purpose: str = ""
+    frames: list[int] | None = None
+    """Emulated memory: where each line is (they may be moved one by one)."""
+
+    @property
+    def key(self) -> int:
+        """As in the handle: number and generation."""
+        return self.id << 64 | self.generation
 
     @property
     def id(self) -> int:

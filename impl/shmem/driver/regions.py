@@ -230,7 +230,8 @@ class Regions:
         self.after_free(arena)
 
     def close_region(self, region: Region) -> None:
-        """End a region: its handle is stale and nobody maps it; its memory is given out when nobody uses it."""
+        """End a region: its handle is stale and nobody maps it; its memory is given out when nobody uses
+        it."""
         arena = region.arena
         for index in list(region.mapped):
             self.agents[index].arenas[arena.number].rights.words.store(region.index * 8, 0)

@@ -85,8 +85,8 @@ class Service(Compaction):
         return agent
 
     def _seat_taken(self, index: int) -> bool:
-        """Seats of the dead are taken again late, when no fresh one is left.  Who still asks about the dead one
-        names its incarnation, so nobody takes the new agent for the old one (H12)."""
+        """Seats of the dead are taken again late, when no fresh one is left.  Who still asks about the dead
+        one names its incarnation, so nobody takes the new agent for the old one (H12)."""
         agent = self.agents.get(index)
         return agent is not None and (agent.alive or len(self.agents) < layout.MAX_AGENTS)
 
@@ -144,8 +144,8 @@ class Service(Compaction):
         self.announce()
 
     def reap(self, arena: Arena) -> None:
-        """Take back what nobody can use any more: regions that no living agent may write and none has mapped, and
-        the arena itself once it is empty and a name on its list is dead (nobody can ask for it again)."""
+        """Take back what nobody can use any more: regions that no living agent may write and none has mapped,
+        and the arena itself once it is empty and a name on its list is dead (nobody can ask for it again)."""
         self.sweep(arena)
         alive = {a.key for a in self.living()}
         if all(key in alive for key in arena.acl):
@@ -260,6 +260,8 @@ class Service(Compaction):
     def after_free(self, arena: Arena) -> None:
         """Remember an arena that got too fragmented; the server looks after it when nobody asks for
         anything."""
+        if self.had_deaths:
+            self.reap(arena)
         if self.threshold is None or not arena.regions or arena.number in self.dirty_arenas:
             return
         if arena.space.fragmentation() > self.threshold:
