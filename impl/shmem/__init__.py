@@ -44,6 +44,7 @@ from shmem.memory import Copy, PartialLineWarning
 from shmem.platforms import PLATFORMS, Link, Platform
 from shmem.system import System, connect
 from shmem.teams import Team
+from shmem.transfer import Channel, Fetched, Transfer
 from shmem.words import HAVE_CORE
 
 __version__ = "0.1.0"
@@ -56,12 +57,14 @@ __all__ = [
     "UNCACHED",
     "AddressMapping",
     "Agent",
+    "Channel",
     "Copy",
     "Deadlock",
     "Device",
     "DeviceError",
     "DriverLost",
     "Fault",
+    "Fetched",
     "Fragmented",
     "Frozen",
     "InvalidArgument",
@@ -83,6 +86,7 @@ __all__ = [
     "Task",
     "Team",
     "TimedOut",
+    "Transfer",
     "View",
     "__version__",
     "connect",

@@ -21,7 +21,7 @@ from shmem.errors import (
 )
 from shmem.handles import SharedMemoryRegion
 from shmem.link import Link, SocketLink
-from shmem.memory import Memory
+from shmem.memory import Memory, whole_lines
 from shmem.notify import Slots
 from shmem.teams import Team
 
@@ -183,12 +183,13 @@ class Agent(Memory, Slots):
     def copy_in(self, region: SharedMemoryRegion, data: Any, offset: int = 0) -> None:
         """Copy private data into a region, flushed and complete: what is left to do is to notify."""
         self.write(region, offset, data)
-        self._maintain(region, "flush", offset, memoryview(data).nbytes, warn=False)
+        self.flush(region, *whole_lines(region, offset, memoryview(data).nbytes))
         self.fence()
 
     def copy_out(self, region: SharedMemoryRegion, offset: int = 0, length: int | None = None) -> bytes:
         """A private copy of what memory holds now: call it after having been notified."""
-        self._maintain(region, "invalidate", offset, length, warn=False)
+        n = region.size - offset if length is None else length
+        self.invalidate(region, *whole_lines(region, offset, n))
         return self.read(region, offset, length)
 
     # -- life ----------------------------------------------------------------------------------------------

@@ -200,16 +200,14 @@ class Memory:
         lost."""
         self._maintain(region, "invalidate", offset, length)
 
-    def _maintain(
-        self, region: SharedMemoryRegion, action: str, offset: int, length: int | None, warn: bool = True
-    ) -> None:
+    def _maintain(self, region: SharedMemoryRegion, action: str, offset: int, length: int | None) -> None:
         n = region.size - offset if length is None else length
         code = self.memory.access(region, action).check(offset, n, False)
         if code:
             code = self.memory.again(region, action, lambda access: access.check(offset, n, False))
             if code:
                 raise self.memory.failure(code, region, action, offset, n)
-        if warn and (offset % layout.LINE or (offset + n) % layout.LINE):
+        if offset % layout.LINE or (offset + n) % layout.LINE:
             warn_partial(region, action, offset, n)
         full_fence()
 
@@ -335,6 +333,12 @@ def _move(views: list[memoryview], pinned: list[Any]) -> None:
         views.clear()
         for access in pinned:
             access.unpin(1)
+
+
+def whole_lines(region: SharedMemoryRegion, offset: int, length: int) -> tuple[int, int]:
+    """The range rounded to lines, inside of the region."""
+    first = offset // layout.LINE * layout.LINE
+    return first, min(-(-(offset + length) // layout.LINE) * layout.LINE, region.size) - first
 
 
 def _base_of(export: memoryview) -> Any:

@@ -183,6 +183,19 @@ class Slots:
                     "call again, or look who should send (shmem show)",
                 )
 
+    def _counted(self, to: str, slot: int) -> int:
+        """How many notifications this agent has sent to a slot so far."""
+        return self.peer(to).pair.load(slot * 8)
+
+    def _upto(self, slot: int) -> dict[str, int]:
+        """Sender -> how many of its notifications to the slot have been taken so far."""
+        found = {}
+        for index, name in self._names.items():
+            taken = self.own.load(layout.OWN_CONSUMED + (index * layout.SLOTS + slot) * 8)
+            if taken:
+                found[name] = taken
+        return found
+
     def _check_alive(self, slots: tuple[int, ...], action: str) -> None:
         if self.link.lost:
             raise DriverLost(

@@ -8,7 +8,7 @@ import socket
 from types import TracebackType
 from typing import Any
 
-from shmem import waiting, words
+from shmem import tracing, waiting, words
 from shmem.agent import Agent
 from shmem.device import Device, ProcessDevice, ThreadDevice
 from shmem.driver.ops import Client, Ops
@@ -49,7 +49,10 @@ def agent_over(
     except ShmemError:
         link.close()
         raise
-    return Agent(link, told, fds)
+    agent = Agent(link, told, fds)
+    if "trace" in options:
+        tracing.attach(agent, options["trace"])
+    return agent
 
 
 class _HostDriver:
@@ -89,6 +92,8 @@ class System:
     `memory="emulated"` puts a private cache in front of every agent. `seed` chooses the order of agents and
     the hazards (None: no hazard but those commanded through `hardware`), `hazards` is the chance of one more
     hardware step before each call, `driver="manual"` leaves shootdown, scrub, gb_ack and reclaim to commands.
+
+    `trace`: a file for the event trace (JSON Lines) of all agents.
     """
 
     def __init__(
@@ -104,6 +109,7 @@ class System:
         seed: int | None = None,
         hazards: float = 0.5,
         driver: str = "automatic",
+        trace: str | os.PathLike[str] | None = None,
     ) -> None:
         if memory not in ("coherent", "emulated") or agents not in ("processes", "threads"):
             raise InvalidArgument(
@@ -113,6 +119,10 @@ class System:
             )
         chosen = platform_named(platform)
         self._options: dict[str, Any] = {}
+        if trace is not None:
+            self._options["trace"] = os.path.abspath(trace)
+            names = ["host", *(f"dev{i}" for i in range(devices))]
+            tracing.start(self._options["trace"], chosen, memory == "emulated" and chosen.cached, names)
         self.devices: list[Device] = []
         self.machine: Machine | None = None
         if memory == "emulated":
@@ -145,10 +155,16 @@ class System:
     def _open_emulated(self, machine: Machine, devices: int, agents: str) -> None:
         me = os.getuid(), os.getpid()
         self.host: Agent = EmulatedAgent(machine, machine.service.join("host", "host", *me))
+        self._trace(self.host)
         for i in range(devices):
             agent = EmulatedAgent(machine, machine.service.join(f"dev{i}", "device", *me))
+            self._trace(agent)
             kind = ThreadDevice if agents == "threads" else RemoteDevice
             self.devices.append(kind(self.host, agent))
+
+    def _trace(self, agent: Agent) -> None:
+        if "trace" in self._options:
+            tracing.attach(agent, self._options["trace"])
 
     def _open(self, link: Link, token: str | None, name: str | None, devices: int, agents: str) -> None:
         self.host = agent_over(link, name, "host", token, None, self._options)

@@ -264,14 +264,6 @@ class EmulatedAgent(EmulatedSlots, Agent):
 
         self._step(action, do)
 
-    def _maintain(
-        self, region: SharedMemoryRegion, action: str, offset: int, length: int | None, warn: bool = True
-    ) -> None:
-        first = offset // LINE * LINE
-        n = region.size - offset if length is None else length
-        last = min(-(-(offset + n) // LINE) * LINE, region.size)
-        (self.flush if action == "flush" else self.invalidate)(region, first, last - first)
-
     def fence(self) -> None:
         """See `Agent.fence`."""
         self._step("fence", lambda: self.machine.hardware.settle(self.name))

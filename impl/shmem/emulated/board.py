@@ -45,6 +45,10 @@ class Board:
     def __init__(self, hardware: Hardware) -> None:
         self.hardware = hardware
         self.pending: dict[Slot, dict[str, int]] = {}
+        self.sent: dict[tuple[str, str, int], int] = {}
+        """(sender, receiver, slot) -> notifications so far."""
+        self.taken: dict[tuple[str, str, int], int] = {}
+        """The same, taken so far."""
         self.denied: dict[Slot, set[str]] = {}
         """Slots that not everybody may send to -> who may."""
         self.barriers: dict[tuple[str, tuple[str, ...]], Barrier] = {}
@@ -59,6 +63,7 @@ class Board:
         """A notification (or n) enters a slot."""
         held = self.pending.setdefault(slot, {})
         held[sender] = 1 if self.sticky else held.get(sender, 0) + n
+        self.sent[sender, *slot] = self.sent.get((sender, *slot), 0) + n
 
     def take(self, slot: Slot) -> str | None:
         """Take one notification (sticky: all, as one); its sender, or None."""
@@ -67,8 +72,11 @@ class Board:
             return None
         sender = next(iter(held))
         if self.sticky:
+            for name in held:
+                self.taken[name, *slot] = self.sent[name, *slot]
             held.clear()
         else:
+            self.taken[sender, *slot] = self.taken.get((sender, *slot), 0) + 1
             held[sender] -= 1
             if not held[sender]:
                 del held[sender]

@@ -104,6 +104,13 @@ class EmulatedSlots(Slots):
 
         return self._step(f"{action} of slot {', '.join(map(str, slots))}", do, ready, timeout)
 
+    def _counted(self, to: str, slot: int) -> int:
+        return self.machine.board.sent.get((self.name, to, slot), 0)
+
+    def _upto(self, slot: int) -> dict[str, int]:
+        taken = self.machine.board.taken
+        return {sender: n for (sender, to, number), n in taken.items() if (to, number) == (self.name, slot)}
+
     def poll(self, slot: int) -> bool:
         """See `Agent.poll`."""
         self._check_slots((slot,), "poll")
