@@ -170,6 +170,20 @@ static PyObject *words_cas(PyObject *self, PyObject *const *a, Py_ssize_t n) {
     return PyLong_FromUnsignedLongLong(old);
 }
 
+/* zero(offset, length) */
+static PyObject *words_zero(PyObject *object, PyObject *const *a, Py_ssize_t n) {
+    Words *self = (Words *)object;
+    if (!need(n, 2, 2)) return NULL;
+    Py_ssize_t at = PyLong_AsSsize_t(a[0]), length = PyLong_AsSsize_t(a[1]);
+    if (PyErr_Occurred()) return NULL;
+    if (!self->writable || at < 0 || length < 0 || at > self->view.len || length > self->view.len - at) {
+        PyErr_SetString(PyExc_IndexError, "no such bytes, or they are read-only");
+        return NULL;
+    }
+    memset((char *)self->view.buf + at, 0, (size_t)length);
+    Py_RETURN_NONE;
+}
+
 static PyObject *words_wake(PyObject *self, PyObject *offset) {
     uint32_t *p = word_at((Words *)self, offset, 4, 0);
     if (!p) return NULL;
@@ -211,6 +225,7 @@ static PyMethodDef words_methods[] = {
     FAST("add32", words_add32, "Add to a 32-bit word; answer the old value."),
     FAST("cas", words_cas, "Compare and swap; answer the old value."),
     FAST("publish", words_publish, "Publish a table entry under its sequence lock."),
+    FAST("zero", words_zero, "Zero a range of bytes."),
     ONE("wake", words_wake, "Wake everybody who sleeps on the 32-bit word."),
     FAST("wait", words_wait, "Spin, then sleep, while the word has a value."),
     END,

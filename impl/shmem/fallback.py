@@ -131,6 +131,13 @@ class Words:
             self.store(offset + at.E_GENERATION + 8 * i, value)
         self.store32(offset + at.E_SEQ, before + 2)
 
+    def zero(self, offset: int, length: int) -> None:
+        """Zero a range of bytes."""
+        if not self.writable or offset < 0 or length < 0 or offset + length > self.size:
+            raise IndexError("no such bytes, or they are read-only")
+        self._bytes[offset : offset + length] = 0
+        fence()
+
     def wake(self, offset: int) -> None:
         """Wake everybody who sleeps on the 32-bit word."""
         self._index(offset, 4)

@@ -139,9 +139,12 @@ class Slots:
 
     def poll(self, slot: int) -> bool:
         """Take one notification if there is one, and say whether there was."""
-        self._check_slots((slot,), "poll")
-        self._refresh()
-        return self.inbox.spin((slot,), self.sticky, 0) >= 0
+        if self.board.load(layout.BOARD_EVENTS) != self._seen_events:
+            self._refresh()
+        try:
+            return self.inbox.spin((slot,), self.sticky, 0) >= 0
+        except IndexError as error:
+            raise _no_slot("poll", slot) from error
 
     def pending(self, slot: int) -> int:
         """How many notifications a slot holds (a sticky one: 0 or 1)."""

@@ -92,7 +92,7 @@ class Extent:
         return self.start + self.page.size
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Region:
     """A live region (or one in quarantine)."""
 

@@ -10,8 +10,6 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from shmem import layout, memfd
 from shmem.driver.allocator import Window
 from shmem.driver.records import SECURE, Agent, AgentArena, Arena, Extent, Page, Region
@@ -249,13 +247,16 @@ class Regions:
     def in_use(self, region: Region) -> bool:
         """Whether any process still reads or writes the memory, or holds an array of it."""
         number, at = region.arena.number, region.index * 8
-        held = (agent.arenas.get(number) for agent in self.agents.values() if agent.arenas)
-        return any(pages is not None and pages.pins.words.load(at) for pages in held)
+        for agent in self.agents.values():
+            held = agent.arenas.get(number)
+            if held is not None and held.pins.words.load(at):
+                return True
+        return False
 
     def _recycle(self, region: Region) -> None:
         """Scrub and reuse; the scrub is in memory before anybody can be given the bytes."""
-        arena, offset = region.arena, region.offset
-        np.frombuffer(region.extent.page.mapping, np.uint8, region.span, offset)[:] = 0
+        arena, extent = region.arena, region.extent
+        extent.page.words.zero(region.start - extent.start, region.span)
         arena.space.give(region.start, region.span)
         arena.spare.append(region.index)
 
