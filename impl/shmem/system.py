@@ -172,6 +172,8 @@ class System:
         if agents == "threads":
             for _ in range(devices):
                 self.devices.append(self._thread_device(token))
+            for agent in [self.host, *(d.agent for d in self.devices if isinstance(d, ThreadDevice))]:
+                agent._spin_ns = agent.spin_ns = 0  # spinning would keep the interpreter from the sender
             return
         started = []
         for i in range(devices):
