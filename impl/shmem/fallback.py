@@ -59,10 +59,15 @@ class Words:
             raise BufferError("the mapping is read-only")
         self.writable = writable
         self.size = self._bytes.nbytes
-        self.file = getattr(buffer, "file", -1)
+        file = getattr(buffer, "file", -1)
+        self.file = os.dup(file) if file >= 0 else -1
         self._wide = self._bytes[: self.size // 8 * 8].view(np.uint64)
         self._narrow = self._bytes[: self.size // 4 * 4].view(np.uint32)
         self.address = int(self._bytes.ctypes.data)
+
+    def __del__(self) -> None:
+        if getattr(self, "file", -1) >= 0:
+            os.close(self.file)
 
     def _index(self, offset: int, width: int, writing: bool = False) -> int:
         if offset < 0 or offset % width or offset > self.size - width:
@@ -173,14 +178,20 @@ class _Locked:
     def __enter__(self) -> None:
         _serial.acquire()
         file, width, offset = self.where
-        if file >= 0:
-            fcntl.lockf(file, fcntl.LOCK_EX, width, offset)
+        try:
+            if file >= 0:
+                fcntl.lockf(file, fcntl.LOCK_EX, width, offset)
+        except BaseException:
+            _serial.release()
+            raise
 
     def __exit__(self, *_: object) -> None:
         file, width, offset = self.where
-        if file >= 0:
-            fcntl.lockf(file, fcntl.LOCK_UN, width, offset)
-        _serial.release()
+        try:
+            if file >= 0:
+                fcntl.lockf(file, fcntl.LOCK_UN, width, offset)
+        finally:
+            _serial.release()
 
 
 _FIELDS = (at.E_GENERATION, at.E_OFFSET, at.E_SIZE, at.E_EXTENT)

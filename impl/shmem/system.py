@@ -6,7 +6,7 @@ import os
 import secrets
 import socket
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shmem import tracing, waiting, words
 from shmem.agent import Agent
@@ -14,12 +14,12 @@ from shmem.device import Device, ProcessDevice, ThreadDevice
 from shmem.driver.ops import Client, Ops
 from shmem.driver.server import Server
 from shmem.driver.service import Service
-from shmem.emulated.agent import EmulatedAgent
-from shmem.emulated.machine import EmulatedService, Machine
-from shmem.emulated.remote import RemoteDevice
 from shmem.errors import InvalidArgument, ShmemError
 from shmem.link import Link, LocalLink, SocketLink
 from shmem.platforms import PLATFORMS, Platform
+
+if TYPE_CHECKING:
+    from shmem.emulated.machine import Machine
 
 
 def platform_named(platform: str | Platform) -> Platform:
@@ -126,6 +126,8 @@ class System:
         self.devices: list[Device] = []
         self.machine: Machine | None = None
         if memory == "emulated":
+            from shmem.emulated.machine import EmulatedService, Machine
+
             service: Service = EmulatedService(chosen, pool, extent, None, memory)
             assert isinstance(service, EmulatedService)
             self.machine = Machine(chosen, service, seed, hazards, driver)
@@ -153,6 +155,9 @@ class System:
         return self.machine
 
     def _open_emulated(self, machine: Machine, devices: int, agents: str) -> None:
+        from shmem.emulated.agent import EmulatedAgent
+        from shmem.emulated.remote import RemoteDevice
+
         me = os.getuid(), os.getpid()
         self.host: Agent = EmulatedAgent(machine, machine.service.join("host", "host", *me))
         self._trace(self.host)

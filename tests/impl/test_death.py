@@ -174,7 +174,12 @@ def victim(path, seed):
             v[:] = 3
         agent.send_batch("host", (2, 3, 4))
         if choose.random() < 0.5:
-            agent.team("g", ["host", agent.name])
+            team = agent.team("g", ["host", agent.name])
+            for blocks in (lambda: agent.barrier(team, timeout=0.002), lambda: agent.wait(5, timeout=0.002)):
+                try:
+                    blocks()
+                except shmem.ShmemError:
+                    pass
         if choose.random() < 0.7:
             del v
             agent.unmap(r)

@@ -161,6 +161,25 @@ class Forked:
         return json.loads(data)
 
 
+def test_inside_one_tenant_the_kernel_protects_nothing_as_documented(tmp_path: Path) -> None:
+    """Same uid: foreign memory is not given out, but a descriptor that was given can be reopened for writing."""
+    with daemon(tmp_path) as (_, path), shmem.connect(path) as s:
+        secret = s.host.alloc(64)
+        raw = Raw(path)
+        raw.join("friend")
+        shared = s.host.alloc(64, acl={"host": "rw", "friend": "r"})
+        assert raw.call("map", region=secret.id, generation=1, rights="r")[0] == "NotPermitted"
+        assert raw.call("extent", arena=secret.id // layout.REGIONS, extent=0)[0] == "NotPermitted"
+        assert raw.call("map", region=shared.id, generation=1, rights="rw")[0] == "NotPermitted"
+        told, _ = raw.call("map", region=shared.id, generation=1, rights="r")
+        _, (extent,) = raw.call("extent", arena=told["arena"], extent=0)
+        assert errno_of(lambda: os.pwrite(extent, b"x", 0)) == "EBADF"
+        assert errno_of(lambda: os.close(os.open(f"/proc/self/fd/{extent}", os.O_RDWR))) == "allowed"
+        again = os.open(f"/proc/self/fd/{extent}", os.O_RDWR)
+        assert errno_of(lambda: os.ftruncate(again, 0)) == "EPERM"
+        os.close(again)
+
+
 def test_a_daemon_for_one_user_lets_nobody_else_in(open_folder: Path) -> None:
     need_root()
 
