@@ -119,7 +119,6 @@ class Agent(Memory, Slots):
                 break
             dead = [n for n in open_ if not self._is_alive(self._peers[n].index, self._peers[n].incarnation)]
             if dead:
-                del self._gb[region.id]
                 raise PeerLost(
                     f"gb_end of {region}", f"{', '.join(dead)} died before answering", "go on without"
                 )

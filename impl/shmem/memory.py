@@ -69,12 +69,14 @@ class Memory:
 
         `acl` says who may map it and how (`{"host": "rw", "dev0": "r"}`; without it: this agent alone).
         Flags: SECURE, NO_COMPACT, UNCACHED. Refusals: InvalidArgument, Fragmented, OutOfMemory."""
-        if isinstance(self.link, LocalLink):
-            ops = self.link.ops
-            agent = self.link.client.agent
-            if agent is not None and size.__class__ is int and (acl is None or _is_acl(acl)):
-                with ops.service.lock:
-                    r = ops.service.alloc(agent, size, align, window, flags, acl, purpose)
+        link = self.link
+        if link.__class__ is LocalLink and size.__class__ is int and (acl is None or _is_acl(acl)):
+            link.before()
+            agent = link.client.agent
+            if agent is not None:
+                service = link.ops.service
+                with service.lock:
+                    r = service.alloc(agent, size, align, window, flags, acl, purpose)
                 return SharedMemoryRegion(r.id, r.generation, r.size, r.device_address, r.flags, r.owner)
         told, _ = self.link.call(
             "alloc", size=size, align=align, window=list(window) if window else None, flags=flags,
@@ -93,10 +95,12 @@ class Memory:
         """Give a region back; its handle is stale from now on.  RegionBusy where somebody has it mapped,
         unless `force`: then their accesses answer StaleHandle, and the memory waits in quarantine until they
         are done."""
-        self._settle(region)
-        if isinstance(self.link, LocalLink) and self.link.client.agent is not None:
-            with self.link.ops.service.lock:
-                self.link.ops.service.free(self.link.client.agent, region.id, region.generation, force)
+        link = self.link
+        if link.__class__ is LocalLink and link.client.agent is not None:
+            link.before()
+            service = link.ops.service
+            with service.lock:
+                service.free(link.client.agent, region.id, region.generation, force)
         else:
             self.link.call("free", region=region.id, generation=region.generation, force=force)
         self.memory.forget(region)
@@ -308,9 +312,6 @@ class Memory:
         if code:
             raise self.memory.failure(code, region, "translate", offset, 1)
         return self._physical_address(region) + offset
-
-    def _settle(self, region: SharedMemoryRegion) -> None:
-        """Before a region goes: nothing to do on coherent memory."""
 
 
 class _Pin:

@@ -162,7 +162,7 @@ class Forked:
 
 
 def test_inside_one_tenant_the_kernel_protects_nothing_as_documented(tmp_path: Path) -> None:
-    """Same uid: foreign memory is not given out, but a descriptor that was given can be reopened for writing."""
+    """Same uid: foreign memory is not given out, but what was given can be reopened for writing."""
     with daemon(tmp_path) as (_, path), shmem.connect(path) as s:
         secret = s.host.alloc(64)
         raw = Raw(path)

@@ -93,3 +93,21 @@ def test_global_barrier_between_processes_and_with_a_dead_one(system: shmem.Syst
     system.devices[1].kill()
     with pytest.raises((shmem.PeerLost, shmem.InvalidArgument), match="dev1"):
         system.host.global_barrier(r, ["dev0", "dev1"], timeout=10)
+
+
+SOFTWARE = (
+    "alloc free map unmap read write flush invalidate fence send wait poll arrive leave gb_begin gb_end "
+    "atomic_add atomic_swap compare_swap copy_start copy_wait die send_batch broadcast wait_any barrier "
+    "global_barrier copy compact copy_in copy_out"
+).split()
+HARDWARE = (
+    "fill evict drain translate lose copy_step shootdown scrub freeze migrate unfreeze gb_ack reclaim"
+).split()
+
+
+def test_agents_and_hardware_have_a_method_for_every_action() -> None:
+    from shmem.emulated.agent import EmulatedAgent
+    from shmem.emulated.machine import Machine
+
+    for kind, names in ((shmem.Agent, SOFTWARE), (EmulatedAgent, SOFTWARE), (Machine, HARDWARE)):
+        assert [name for name in names if not callable(getattr(kind, name, None))] == []

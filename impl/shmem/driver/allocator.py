@@ -37,8 +37,17 @@ class Allocator:
         if align <= LINE and window is None:
             if at == len(holes):
                 return None
+            # The common case, written out: take the lower end of the hole, keep the rest.
             length, start = holes.pop(at)
-            self._cut(start, length, start, size)
+            del self._start[start]
+            self.free -= size
+            rest = length - size
+            if rest:
+                insort(holes, (rest, start + size))
+                self._start[start + size] = rest
+                self._end[start + length] = start + size
+            else:
+                del self._end[start + length]
             return start
         for i in range(at, len(holes)):
             length, start = holes[i]
@@ -65,24 +74,22 @@ class Allocator:
         self._start[start] = size
         self._end[start + size] = start
 
-    def _drop(self, start: int, size: int) -> None:
-        del self._by_size[bisect_left(self._by_size, (size, start))]
-        del self._start[start]
-        del self._end[start + size]
-
     def give(self, start: int, size: int) -> None:
         """Give a block back (or add an extent); it melts into the holes that it touches."""
         self.free += size
-        before = self._end.get(start)
+        holes = self._by_size
+        before = self._end.pop(start, None)
         if before is not None:
-            self._drop(before, start - before)
+            del holes[bisect_left(holes, (start - before, before))]
             size += start - before
             start = before
-        after = self._start.get(start + size)
+        after = self._start.pop(start + size, None)
         if after is not None:
-            self._drop(start + size, after)
+            del holes[bisect_left(holes, (after, start + size))]
             size += after
-        self._keep(start, size)
+        insort(holes, (size, start))
+        self._start[start] = size
+        self._end[start + size] = start
 
     def take_at(self, start: int, size: int) -> None:
         """Take exactly these free bytes (compaction chooses its places itself)."""

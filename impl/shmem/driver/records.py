@@ -56,10 +56,11 @@ class Agent:
     pairs: dict[int, tuple[int, Page]] = field(default_factory=dict)
     """Pages on which others send to this agent: sender's index -> (its incarnation, page)."""
 
-    @property
-    def key(self) -> tuple[int, int]:
-        """Index and incarnation: an identity that is never used again."""
-        return self.index, self.incarnation
+    key: tuple[int, int] = field(init=False)
+    """Index and incarnation: an identity that is never used again."""
+
+    def __post_init__(self) -> None:
+        self.key = self.index, self.incarnation
 
 
 @dataclass(eq=False)
@@ -145,10 +146,16 @@ class Arena:
     generations: dict[int, int] = field(default_factory=dict)
     spare: list[int] = field(default_factory=lambda: list(range(layout.REGIONS - 1, -1, -1)))
     quarantine: list[Region] = field(default_factory=list)
+    users: dict[int, AgentArena] = field(default_factory=dict)
+    """Agent index -> its page table and pins."""
 
     def extent_of(self, address: int) -> Extent:
         """The extent that holds a physical address."""
         return next(e for e in self.extents if e.start <= address < e.end)
+
+    def close_entry(self, region: Region) -> None:
+        """End a region for those who look: one word, so it needs no lock."""
+        self.table.words.store32(region.index * layout.ENTRY + layout.E_STATE, layout.CLOSED)
 
     def write_entry(self, region: Region, state: int) -> None:
         """Publish a region to those who look into the table, under its sequence lock."""

@@ -99,14 +99,15 @@ class Regions:
 
     def _arena(self, caller: Agent, acl: Mapping[str, str] | None, secure: bool) -> Arena:
         """The arena with exactly this access-control list; made if there is none."""
-        names = tuple(acl.items()) if acl is not None else ((caller.name, "rw"),)
+        names: tuple[Any, ...] = tuple(acl.items()) if acl is not None else (caller.name,)
         cached = self._acl_cache.get((names, secure))
         if cached is not None:
             return cached
-        rights = {self.agent_named(name).key: layout.rights_of(text) for name, text in names}
+        wanted = acl if acl is not None else {caller.name: "rw"}
+        rights = {self.agent_named(name).key: layout.rights_of(text) for name, text in wanted.items()}
         if not any(right & layout.WRITE for right in rights.values()):
             raise InvalidArgument(
-                f"alloc with the access-control list {dict(names)}",
+                f"alloc with the access-control list {dict(wanted)}",
                 "nobody on it may write, so nobody could ever fill or free the region",
                 'give at least one agent "rw"',
             )
@@ -231,11 +232,12 @@ class Regions:
         """End a region: its handle is stale and nobody maps it; its memory is given out when nobody uses
         it."""
         arena = region.arena
-        for index in list(region.mapped):
-            self.agents[index].arenas[arena.number].rights.words.store(region.index * 8, 0)
-        region.mapped.clear()
+        if region.mapped:
+            for index in region.mapped:
+                arena.users[index].rights.words.store(region.index * 8, 0)
+            region.mapped.clear()
         del arena.regions[region.index]
-        arena.write_entry(region, layout.CLOSED)
+        arena.close_entry(region)
         if self.in_use(region):
             arena.quarantine.append(region)
         else:
@@ -246,12 +248,10 @@ class Regions:
 
     def in_use(self, region: Region) -> bool:
         """Whether any process still reads or writes the memory, or holds an array of it."""
-        number, at = region.arena.number, region.index * 8
-        for agent in self.agents.values():
-            held = agent.arenas.get(number)
-            if held is not None and held.pins.words.load(at):
-                return True
-        return False
+        if not region.arena.users:
+            return False
+        at = region.index * 8
+        return any(held.pins.words.load(at) for held in region.arena.users.values())
 
     def _recycle(self, region: Region) -> None:
         """Scrub and reuse; the scrub is in memory before anybody can be given the bytes."""
@@ -292,7 +292,7 @@ class Regions:
         if held is None:
             rights = Page(f"rights{agent.index}.{arena.number}", layout.RIGHTS_SIZE)
             held = AgentArena(rights, Page(f"pins{agent.index}.{arena.number}", layout.PINS_SIZE))
-            agent.arenas[arena.number] = held
+            agent.arenas[arena.number] = arena.users[agent.index] = held
         return held
 
     def unmap(self, caller: Agent, target: Agent, number: int, generation: int) -> None:

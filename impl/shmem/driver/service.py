@@ -159,6 +159,7 @@ class Service(Compaction):
     def _lapse_pins(self, agent: Agent, arena: Arena) -> None:
         held = agent.arenas.pop(arena.number, None)
         if held is not None:
+            del arena.users[agent.index]
             held.rights.close()
             held.pins.close()
 

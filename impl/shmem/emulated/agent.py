@@ -20,6 +20,7 @@ from shmem.emulated.lines import Block
 from shmem.emulated.machine import Job, Machine
 from shmem.emulated.notify import EmulatedSlots
 from shmem.errors import (
+    Frozen,
     InvalidArgument,
     NotMapped,
     PeerLost,
@@ -136,7 +137,8 @@ class EmulatedAgent(EmulatedSlots, Agent):
             if target is None:
                 raise InvalidArgument(f"unmap of {region} from {agent}", "there is no such agent", "name one")
             blocks = m.blocks(record)
-            if target.index in record.mapped and m.copying(blocks, target.name):
+            may = target.name == self.name or m.service.right_of(self.record, record) & layout.WRITE
+            if target.index in record.mapped and may and m.copying(blocks, target.name):
                 raise RegionBusy(
                     f"unmap of {region} from {target.name}", "it copies there", "wait for its copy"
                 )
@@ -305,6 +307,13 @@ class EmulatedAgent(EmulatedSlots, Agent):
             if not b.mapped[self.index] & layout.WRITE:
                 raise ReadOnly(self._what("copy_start", target), "it is mapped for reading", 'map it "rw"')
             job = Job(self.name)
+            ends = (a, source_offset), (b, target_offset)
+            for record, at in ends:
+                touched = {(record.key, line) for line in range(at // LINE, -(-(at + n) // LINE))}
+                if touched & self.machine.hardware.frozen:
+                    raise Frozen(
+                        f"copy by {self.name}", "the driver is moving a line of it", "try again later"
+                    )
             done = 0
             while done < n:
                 (i, at), (j, to) = divmod(source_offset + done, LINE), divmod(target_offset + done, LINE)

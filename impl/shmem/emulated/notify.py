@@ -63,8 +63,8 @@ class EmulatedSlots(Slots):
 
         def do() -> None:
             self._check_slots(tuple(numbers), "send")
-            if not self.machine.manual:
-                self.machine.service.agent_named(to)
+            if to not in self.machine.hardware.sides:
+                raise InvalidArgument(f"send to {to}", "there is no such agent", "name another one")
             for slot in numbers:
                 if not self.machine.board.may_send(self.name, (to, slot)):
                     raise self._not_granted(to, slot)
