@@ -17,7 +17,10 @@ import time
 from shmem import words
 
 _ROUNDS = 7
-_LEAST_NS, _MOST_NS = 20_000, 150_000
+# A wake-up inside one process, as measured here, is the cheap kind: across cores it takes several times
+# longer (a halted core must restart), and a budget below that is the trap described above. Hence the lower
+# bound.
+_LEAST_NS, _MOST_NS = 60_000, 200_000
 
 
 def measured_wakeup_ns() -> int:
