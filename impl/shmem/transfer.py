@@ -59,6 +59,12 @@ class Transfer:
             raise InvalidArgument(f"transfer in mode {mode!r}", f"there are {', '.join(MODES)}", "choose one")
         self.agent = agent
         self.mode = mode
+        if link is None and agent.platform not in PLATFORMS:
+            raise InvalidArgument(
+                f"transfer on the platform {agent.platform}",
+                "its link costs are not known here",
+                "pass link=",
+            )
         self.link = link or PLATFORMS[agent.platform].link
         self._spare: dict[int, list[SharedMemoryRegion]] = {}
 

@@ -100,7 +100,7 @@ HOST = """
 import sys, time, shmem
 from tests.impl import programs
 if __name__ == "__main__":
-    s = shmem.System(devices=2)
+    s = shmem.System(devices=2, memory=sys.argv[1])
     tasks = [d.run(programs.waits, 1) for d in s.devices] + [s.devices[0].run(programs.sleep, 60)]
     s.host.wait(9)
     print(*[d.pid for d in s.devices], flush=True)
@@ -108,11 +108,12 @@ if __name__ == "__main__":
 """
 
 
-def test_kill_of_a_host_leaves_no_process_and_no_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("memory", ["coherent", "emulated"])
+def test_kill_of_a_host_leaves_no_process_and_no_name(tmp_path: Path, memory: str) -> None:
     script = tmp_path / "host.py"
     script.write_text(HOST)
     process = subprocess.Popen(
-        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
+        [sys.executable, str(script), memory], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
     )
     assert process.stdout is not None
     pids = [int(p) for p in process.stdout.readline().split()]

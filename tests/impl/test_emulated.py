@@ -278,6 +278,16 @@ def test_an_error_on_an_emulated_device_is_raised_at_the_hosts_next_call() -> No
             s.host.wait(1)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_functions_of_one_device_run_one_after_the_other(seed: int) -> None:
+    with shmem.System(devices=2, memory="emulated", agents="threads", seed=seed) as s:
+        first = s.devices[0].run(programs.waits, 1)
+        second = s.devices[0].run(programs.nothing)
+        s.host.wait(9)
+        s.host.send("dev0", 1)
+        assert (second.result(), first.result()) == ("dev0", "done")
+
+
 def test_coherent_memory_has_no_hardware_to_command(threads: shmem.System) -> None:
     with pytest.raises(shmem.InvalidArgument, match="emulated"):
         _ = threads.hardware

@@ -19,6 +19,7 @@ from shmem.driver.records import Region
 from shmem.emulated.lines import Block
 from shmem.emulated.machine import Job, Machine
 from shmem.emulated.notify import EmulatedSlots
+from shmem.emulated.turns import Strand
 from shmem.errors import (
     Frozen,
     InvalidArgument,
@@ -47,6 +48,7 @@ class EmulatedAgent(EmulatedSlots, Agent):
         self.sticky = machine.board.sticky
         self._latched: list[ShmemError] = []
         self._closed = False
+        self._last: Strand | None = None
         self.interrupt = self.raise_latched
         machine.hardware.add(self.name)
 
@@ -360,8 +362,10 @@ class EmulatedAgent(EmulatedSlots, Agent):
         return self._step("translate", do)
 
     def starting(self, task: Any) -> None:
-        """A strand for the function; it begins when it is drawn."""
-        task.strand = self.machine.turns.new(self.name)
+        """A strand for the function; it begins when it is drawn, after this device's earlier functions."""
+        before, task.strand = self._last, self.machine.turns.new(self.name)
+        task.strand.ready = lambda: before is None or before.ended
+        self._last = task.strand
 
     @contextlib.contextmanager
     def running(self, task: Any) -> Iterator[None]:

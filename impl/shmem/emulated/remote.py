@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import select
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -181,11 +183,21 @@ def main(fd: int) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         told = _receive(sock)
+        threading.Thread(target=_watch, args=(sock,), name="shmem-host", daemon=True).start()
         agent, prepare = StandIn(sock, told), _Main(told["main"])
         while True:
             _send(sock, _work(agent, prepare, _receive(sock)))
     except (OSError, EOFError):
         os._exit(0)  # the host is gone
+
+
+def _watch(sock: socket.socket) -> None:
+    """End with the host, whatever the program is doing."""
+    poller = select.poll()
+    poller.register(sock.fileno(), select.POLLRDHUP)
+    while not poller.poll():
+        pass
+    os._exit(0)
 
 
 def _work(agent: StandIn, prepare: _Main, payload: bytes) -> tuple[Any, ...]:
