@@ -1,8 +1,9 @@
-"""The command `shmem`, also as `python -m shmem`, with the standard library alone.
+"""The command `shmem`, also as `python -m shmem`.
 
-This package must not know the model or the proofs, so the commands are looked up by name when they are
-wanted: the entry points of the group `shmem.commands`. They need the extra `verify`; where it is missing
-the answer is one line and exit code 2.
+The commands for running systems (`driver`, `ls`, `show`, `top`, `doctor`, `demo`) are here and need NumPy
+only. This package must not know the model or the proofs, so all others are looked up by name when they are
+wanted: the entry points of the group `shmem.commands`. They need the extra `verify`; where it is missing the
+answer is one line and exit code 2.
 """
 
 import sys
@@ -11,6 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from shmem import __version__
 
 USAGE = 2
+OWN = ("driver", "ls", "show", "top", "doctor", "demo")
 OWN_PACKAGES = ("shmem", "shmem_model", "shmem_proofs", "shmem_suite")
 
 
@@ -19,6 +21,10 @@ def main() -> int:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"shmem {__version__}")
         return 0
+    if sys.argv[1:2] and sys.argv[1] in OWN:
+        from shmem.commands import run
+
+        return run(sys.argv[1:])
     suite = _find("suite")
     if suite is None:
         return _refuse("the commands are not installed; in a source tree run `make setup`")

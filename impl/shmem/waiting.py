@@ -1,0 +1,76 @@
+"""How long to spin before sleeping: about as long as one wake-up takes, and not at all on one core.
+
+A budget that is too small is worse than none: once one side has slept, its wake-up outlasts the other's
+budget, so that one sleeps too, and both stay slow for ever.  With one measured wake-up as budget a wait never
+costs more than twice the better of spinning and sleeping.  `sched_yield` is never used: with a third process
+on the core it costs a scheduler slice each turn.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import statistics
+import threading
+import time
+
+from shmem import words
+
+_ROUNDS = 7
+# A wake-up inside one process, as measured here, is the cheap kind: across cores it takes several times
+# longer (a halted core must restart), and a budget below that is the trap described above. Hence the lower
+# bound.
+_LEAST_NS, _MOST_NS = 60_000, 200_000
+
+
+def measured_wakeup_ns() -> int:
+    """Nanoseconds from waking a sleeping thread until it runs, bounded to something sensible."""
+    page = mmap.mmap(-1, 4096)
+    word = words.Words(page)
+    woken: list[int] = []
+
+    def sleeper() -> None:
+        for i in range(_ROUNDS):
+            while word.load32(0) == i:
+                word.wait(0, i, 1_000_000_000, 0)
+            woken.append(time.monotonic_ns())
+
+    thread = threading.Thread(target=sleeper, daemon=True)
+    thread.start()
+    costs = []
+    for i in range(_ROUNDS):
+        time.sleep(0.0005)  # let it fall asleep
+        before = time.monotonic_ns()
+        word.store32(0, i + 1)
+        word.wake(0)
+        while len(woken) <= i and thread.is_alive():
+            time.sleep(0.00005)
+        costs.append(woken[i] - before)
+    thread.join()
+    return int(min(max(statistics.median(costs), _LEAST_NS), _MOST_NS))
+
+
+def one_core() -> bool:
+    """Whether this process may use one core only: whoever spins there keeps the other from running."""
+    return len(os.sched_getaffinity(0)) == 1
+
+
+def nanoseconds(timeout: float | None) -> int:
+    """A timeout in seconds (None: for ever) as nanoseconds (-1: for ever)."""
+    return -1 if timeout is None else max(0, int(timeout * 1e9))
+
+
+class Limit:
+    """What is left of a timeout."""
+
+    def __init__(self, timeout: float | None) -> None:
+        self.timeout = timeout
+        self._until = None if timeout is None else time.monotonic_ns() + nanoseconds(timeout)
+
+    def left_ns(self) -> int:
+        """Nanoseconds left; -1 without limit, 0 when it is over."""
+        return -1 if self._until is None else max(0, self._until - time.monotonic_ns())
+
+    def over(self) -> bool:
+        """Whether the time is over."""
+        return self._until is not None and time.monotonic_ns() >= self._until

@@ -1,0 +1,77 @@
+"""`shmem ls`, `show`, `top` and `doctor` on running systems."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shmem
+from shmem.commands.look import problems
+from tests.impl.daemons import ENVIRONMENT
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """`python -m shmem` with these arguments."""
+    line = [sys.executable, "-m", "shmem", *arguments]
+    return subprocess.run(line, capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=60)
+
+
+def test_ls_and_show_tell_what_a_running_system_holds(system: shmem.System) -> None:
+    r = system.host.alloc(4096, acl={"host": "rw", "dev0": "r"}, purpose="weights")
+    system.host.map(r)
+    seen = command("ls", "--socket", system.address)
+    assert seen.returncode == 0, seen.stderr
+    for word in (
+        "host:rw dev0:r",
+        f"region {r.id}.{r.generation} 4096 B of host weights host maps it rw",
+        "dev1",
+    ):
+        assert word in seen.stdout
+    found = json.loads(command("ls", "--json", "-").stdout)
+    assert system.address in {one["address"] for one in found}
+    shown = command("show", str(r.id), "--socket", system.address)
+    assert f"device_address: {r.device_address:#x}" in shown.stdout
+    missing = command("show", "999999", "--socket", system.address)
+    assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
+
+
+def test_top_shows_what_is_pending(system: shmem.System) -> None:
+    system.host.send("dev0", 5, 3)
+    assert "dev0     pending slot 5: 3" in command("top", "--once", "--socket", system.address).stdout
+
+
+def test_doctor_is_content_with_a_healthy_system_and_finds_broken_ones(system: shmem.System) -> None:
+    system.host.alloc(100)
+    told = command("doctor", "--socket", system.address)
+    assert (told.returncode, "0 with problems" in told.stdout) == (0, True)
+    assert system.driver is not None
+    picture = system.driver.service.describe()
+    picture["agents"][0]["pid"] = 2**22 + 1
+    picture["arenas"][0]["regions"].append(picture["arenas"][0]["regions"][0] | {"id": 9, "owner": "gone"})
+    found = problems(picture)
+    assert [
+        part for part in ("no process", "overlap", "are not", "orphan") if not any(part in f for f in found)
+    ] == []
+
+
+@pytest.mark.parametrize("name", ["driver", "ls", "show", "top", "doctor", "demo"])
+def test_help_has_an_example(name: str) -> None:
+    told = command(name, "--help")
+    assert told.returncode == 0
+    assert f"example: shmem {name}" in told.stdout
+
+
+def test_errors_are_one_line(tmp_path: Path) -> None:
+    told = command("ls", "--socket", str(tmp_path / "none"))
+    assert told.returncode == 2
+    assert told.stderr.count("\n") == 1
+    assert "nobody answers" in told.stderr
+    assert "Traceback" in command("ls", "--socket", str(tmp_path / "none"), "--debug").stderr
+    (tmp_path / "file").write_text("x")
+    assert "no socket" in command("driver", "--socket", str(tmp_path / "file")).stderr
+    assert os.listdir(tmp_path) == ["file"]
