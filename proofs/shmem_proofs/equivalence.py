@@ -6,7 +6,7 @@ make it: a reader can check that reason by hand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -86,12 +86,16 @@ class Comparer:
 
     def compare(self, mutant: Mutant) -> Equivalence:
         """The same steps and the same answers, with the shortest reason."""
-        different = self._answers_differ(mutant)
-        if mutant.function is not None:
-            different = self._updates_differ(mutant, mutant.function)
+        different = self._difference(mutant)
         if not self._unsatisfiable(self.known, different):
             return Equivalence(False)
         return Equivalence(True, tuple(name for name, _ in self._needed(different)))
+
+    def _difference(self, mutant: Mutant) -> list[Any]:
+        """What holds where mutant and original are told apart."""
+        if mutant.function is None:
+            return self._answers_differ(mutant)
+        return self._updates_differ(mutant, mutant.function)
 
     def _term(self, term: Term) -> Any:
         env: dict[Term, Any] = {}
@@ -113,24 +117,20 @@ class Comparer:
         pairs = [(old.get(key, t.FALSE), new.get(key, t.FALSE)) for key in dict.fromkeys((*old, *new))]
         return [z3.Or([self._term(one) != self._term(other) for one, other in pairs if one is not other])]
 
-    def _needed(self, different: list[Any]) -> Named:
-        needed = list(self.known)
-        core = self._core(needed, different)
-        needed = [pair for pair in needed if pair[0] in core]
-        for pair in list(needed):
-            without = [other for other in needed if other is not pair]
-            if self._unsatisfiable(without, different):
-                needed = without
-        return needed
+    def follows(self, mutant: Mutant, names: Sequence[str]) -> bool:
+        """The mutant is equivalent given only the axioms and claims of these names."""
+        return self._unsatisfiable([pair for pair in self.known if pair[0] in names], self._difference(mutant))
 
-    def _core(self, known: Named, different: list[Any]) -> set[str]:
-        solver = self._solver()
-        solver.add(*different)
-        for name, formula in known:
-            solver.assert_and_track(formula, name)
-        if solver.check() != z3.unsat:
-            return {name for name, _ in known}
-        return {str(name) for name in solver.unsat_core()}
+    def _needed(self, different: list[Any]) -> Named:
+        """What cannot be left out, tried in a fixed order, at first many at a time."""
+        needed, size = list(self.known), len(self.known)
+        while size:
+            for start in range(len(needed) - len(needed) % size, -1, -size):
+                without = needed[:start] + needed[start + size :]
+                if len(without) < len(needed) and self._unsatisfiable(without, different):
+                    needed = without
+            size //= 2
+        return needed
 
     def _unsatisfiable(self, known: Named, different: list[Any]) -> bool:
         solver = self._solver()

@@ -59,8 +59,7 @@ class Judge:
             case "world" | "answer":
                 return _fate(fate.by, self._difference(mutant, fate.by)) == fate
             case "equivalent":
-                found = self.comparer.compare(mutant)
-                return found.holds and found.reason == fate.how
+                return self.comparer.follows(mutant, fate.by.split(", "))
         return False
 
     # ------------------------------------------------------------------ claims
@@ -110,7 +109,7 @@ class Judge:
 
     def _equivalent(self, mutant: Mutant) -> Fate | None:
         found = self.comparer.compare(mutant)
-        return Fate(EQUIVALENT, "", found.reason) if found.holds else None
+        return Fate(EQUIVALENT, ", ".join(found.because), found.reason) if found.holds else None
 
 
 def _fate(world: str, difference: Difference | None) -> Fate | None:

@@ -205,4 +205,6 @@ def test_reasons_of_equivalence_are_as_short_as_possible(judge):
     found = comparer.compare(every_mutant()["leave/drop-condition/NotPermitted"])
     assert found.holds
     assert found.because == ("only_members_arrive",)
+    assert comparer.follows(every_mutant()["leave/drop-condition/NotPermitted"], found.because)
+    assert not comparer.follows(every_mutant()["leave/drop-condition/NotPermitted"], ())
     assert not comparer.compare(every_mutant()["wait/drop-condition/PeerLost"]).holds
