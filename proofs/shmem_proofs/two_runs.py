@@ -89,7 +89,9 @@ class TwoRuns:
         mine = self.first.term(action.returns, left, self.first.now)
         other = self.first.term(action.returns, right, self.second.now)
         actor = action.actor(ME.sort)
-        return z3.BoolVal(True, self.first.context) if actor is None else z3.Implies(left[actor] == self.observer[ME], mine == other)
+        if actor is None:
+            return z3.BoolVal(True, self.first.context)
+        return z3.Implies(left[actor] == self.observer[ME], mine == other)
 
     def _assume(self) -> list[Any]:
         """Both states satisfy the invariants that speak of no ghost, and the relation holds between them."""

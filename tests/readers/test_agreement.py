@@ -42,10 +42,18 @@ def test_all_readers_agree_on_states_steps_and_claims(name):
 @pytest.mark.slow
 def test_all_readers_agree_on_ten_thousand_pairs():
     """The figure that a release of the machine is measured by; every action is taken."""
-    found = [compare(world.scope(name), 2020, seed=1) for name, world in WORLDS.items()]
+    found = [compare(world.scope(name), 2020, seed=7) for name, world in WORLDS.items()]
+    for seed in range(8, 20):  # rare steps (free, scrub) may need some more states
+        if not _untaken(found):
+            break
+        found += [compare(world.scope(name), 500, seed=seed) for name, world in WORLDS.items()]
     assert [str(each) for each in found if each.differences] == []
     assert sum(each.pairs for each in found) >= 10_000
-    assert {name for each in found for name in each.taken} == set(MACHINE.actions)
+    assert _untaken(found) == set()
+
+
+def _untaken(found):
+    return set(MACHINE.actions) - {name for each in found for name in each.taken}
 
 
 def test_all_readers_agree_on_the_toys():

@@ -11,6 +11,7 @@ from shmem_model.machine import (
     atomics,
     barriers,
     caches,
+    claims_calls,
     claims_isolation,
     claims_moves,
     claims_sync,
@@ -31,7 +32,8 @@ _INITIAL = {
     for function in vocabulary.FUNCTIONS
     if function.layer != "platform"
 } | {vocabulary.available: TRUE, vocabulary.intact: TRUE}
-_CLAIMS = [claim for file in (claims_visibility, claims_sync, claims_isolation, claims_moves) for claim in file.CLAIMS]
+_CLAIM_FILES = (claims_visibility, claims_sync, claims_isolation, claims_moves, claims_calls)
+_CLAIMS = [claim for file in _CLAIM_FILES for claim in file.CLAIMS]
 
 MACHINE = Machine(
     name="shmem",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shmem_model.language import Parameter, Term, exists, state, step
-from shmem_model.machine import claims_isolation
+from shmem_model.machine import claims_calls, claims_isolation
 from shmem_model.machine import vocabulary as m
 from shmem_model.machine.claims_two_runs import RELATION
 from shmem_model.machine.vocabulary import Agent, Block, Frame, Region, Value, Word
@@ -121,7 +121,7 @@ SPATIAL = Theorem(
     "No line is cached, no word on the way and no translation held by an agent outside the region's access-control "
     "list; nothing is written through a read-only right, and no slot is notified without the right to it.",
     INDUCTION,
-    claims=_BY_SPACE,
+    claims=(*_BY_SPACE, *claims_calls.ABOUT_RIGHTS),
     witnesses=(Witness(a_region_is_closed_to_somebody, TENANTS), Witness(a_reader_may_not_write, TENANTS)),
     red_twins=(
         RedTwin(
@@ -197,7 +197,7 @@ TEMPORAL = Theorem(
     "After a region is freed and its memory given out again, nothing of the old owner is readable and nothing of it "
     "arrives late.",
     INDUCTION,
-    claims=_BY_TIME,
+    claims=(*_BY_TIME, *claims_calls.ABOUT_REUSE),
     witnesses=(
         Witness(a_frame_has_a_second_owner, REUSE),
         Witness(an_old_translation_outlives_its_region, REUSE),

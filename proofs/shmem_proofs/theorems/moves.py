@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shmem_model.language import EACH, FALSE, TRUE, Parameter, Term, becomes, exists, state
-from shmem_model.machine import MACHINE, claims_moves
+from shmem_model.machine import MACHINE, claims_calls, claims_moves
 from shmem_model.machine import vocabulary as m
 from shmem_model.machine.vocabulary import Agent, Block, Frame, Slot, Word
 from shmem_model.readers.setting import Setting
@@ -148,7 +148,7 @@ DEATH = Theorem(
     "When an agent dies, survivors' data and custody are untouched, what it had not published is never presented as "
     "published, and everybody who waits for it is told.",
     INDUCTION,
-    claims=_BY_DEATH,
+    claims=(*_BY_DEATH, *claims_calls.ABOUT_DEATH),
     witnesses=(
         Witness(an_unpublished_write_was_lost, MORTAL),
         Witness(a_dead_agents_write_is_still_on_its_way, MORTAL),

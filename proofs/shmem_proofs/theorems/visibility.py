@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shmem_model.language import EACH, TRUE, Parameter, Term, becomes, exists, forall, state
-from shmem_model.machine import MACHINE, claims_visibility, custody
+from shmem_model.machine import MACHINE, claims_calls, claims_visibility, custody
 from shmem_model.machine import vocabulary as m
 from shmem_model.machine.vocabulary import Agent, Block, Word
 from shmem_model.readers.setting import Setting
@@ -89,7 +89,7 @@ VISIBILITY = Theorem(
     "As long as no custody rule has been broken, every read returns the last write: on every platform, for any number "
     "of agents, lines and steps, whatever the hardware does.",
     INDUCTION,
-    claims=claims_visibility.CLAIMS,
+    claims=(*claims_visibility.CLAIMS, *claims_calls.ABOUT_CUSTODY),
     witnesses=(
         Witness(a_write_was_handed_over, PAIR),
         Witness(a_write_was_handed_over, UNCACHED),
