@@ -50,7 +50,7 @@ clean: ## remove .venv, caches and build products
 # A Python that exists and is new enough, found when the environment is made. An existing .venv is kept and
 # brought up to date, also when a package came or the version changed (an editable install lists the packages
 # that it knows). numba is wanted for speed only, so its absence is told and not fatal.
-$(STAMP): pyproject.toml $(wildcard impl/*/__init__.py model/*/__init__.py proofs/*/__init__.py)
+$(STAMP): pyproject.toml $(wildcard impl/shmem/*.c impl/shmem/*.h) $(wildcard impl/*/__init__.py model/*/__init__.py proofs/*/__init__.py)
 	@if [ ! -x $(BIN)/python ]; then \
 	  for python in $(TRY); do \
 	    if "$$python" -c '$(NEW_ENOUGH)' 2>/dev/null; then found="$$python"; break; fi; \

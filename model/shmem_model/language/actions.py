@@ -102,7 +102,7 @@ def becomes(
     to: t.Term | Callable[..., t.Term],
     where: Callable[..., t.Term] | None = None,
 ) -> Update:
-    """`function` becomes `to` at `place` (EACH: at every element; `where`: only there), elsewhere it keeps its value."""
+    """`function` becomes `to` at `place` (EACH: at every element; `where`: only there), elsewhere nothing changes."""
     if len(place) != len(function.arguments):
         raise t.LanguageError(f"{function.name} has {len(function.arguments)} arguments, the update names {len(place)}")
     formals = function.formals
