@@ -189,3 +189,11 @@ def test_help_needs_no_solver_and_no_numpy() -> None:
     done = subprocess.run(line, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": path})
     assert done.stderr.strip() in ("", "[]")
     assert "verify" in done.stdout
+
+
+def test_a_place_that_cannot_be_written_is_told_before_the_work(suite: Suite, tmp_path: Path) -> None:
+    for file, said in ((tmp_path, "it is a folder"), (tmp_path / "a" / "b", "there is no folder")):
+        code, out, err = suite.run([{**ENTRY, "options": {"crash": "raise"}}], "--json", str(file))
+        assert (code, out) == (2, "")
+        assert said in err
+        assert "ArithmeticError" not in err

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -55,7 +57,21 @@ def write_text(file: str, text: str) -> None:
         raise UsageError(f"cannot write {file}: {error.strerror}") from error
 
 
+def look_at_place(file: str) -> None:
+    """Tell early, before hours of work, that a file cannot be written."""
+    place = Path(file)
+    folder = place.parent
+    if not folder.is_dir():
+        raise UsageError(f"cannot write {file}: there is no folder {folder}")
+    if place.is_dir():
+        raise UsageError(f"cannot write {file}: it is a folder")
+    if not os.access(place if place.exists() else folder, os.W_OK):
+        raise UsageError(f"cannot write {file}: it is not permitted")
+
+
 def _set_json(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value not in (None, "-"):
+        look_at_place(str(value))
     context.find_object(Settings).json = value  # type: ignore[union-attr]
 
 
