@@ -13,7 +13,6 @@ from importlib import import_module
 
 import click
 
-from shmem import __version__
 from shmem_suite.cli.settings import Settings
 from shmem_suite.errors import SuiteError, did_you_mean
 
@@ -56,12 +55,20 @@ class _Lazy(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def _tell_version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"shmem {import_module('shmem').__version__}")
+        context.exit()
+
+
 @click.group(
     cls=_Lazy,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Example: shmem verify --quick",
 )
-@click.version_option(__version__, "-V", "--version", message="shmem %(version)s")
+@click.option(
+    "-V", "--version", is_flag=True, is_eager=True, expose_value=False, callback=_tell_version, help="Show the version."
+)
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_obj
 def cli(settings: Settings, debug: bool) -> None:
