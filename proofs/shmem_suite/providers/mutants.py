@@ -126,4 +126,4 @@ def look_at_table() -> Outcome:
     layers: dict[str, int] = {}
     for row in table.values():
         layers[row.layer] = layers.get(row.layer, 0) + 1
-    return Outcome("holds", counts={"mutants": len(table), "layers": dict(sorted(layers.items()))})
+    return Outcome("holds", counts={"mutants": len(table)}, facts={"layers": dict(sorted(layers.items()))})
