@@ -97,7 +97,7 @@ def compare_readers(world: str, pairs: int, seed: int) -> Outcome:
     """Ask all readers of the machine about random states and steps of a small world."""
     found = compare(COMPARED[world].scope(world), pairs, seed)
     taken, claims = (dict(sorted(counter.items())) for counter in (found.taken, found.claims))
-    counts = {"pairs": found.pairs, "taken": taken, "claims": claims}
+    counts, facts = {"pairs": found.pairs}, {"taken": taken, "claims": claims}
     if found.differences:
-        return Outcome("fails", "; ".join(map(str, found.differences[:3])), counts=counts)
-    return Outcome("holds" if taken and claims else "unknown", counts=counts)
+        return Outcome("fails", "; ".join(map(str, found.differences[:3])), counts=counts, facts=facts)
+    return Outcome("holds" if taken and claims else "unknown", counts=counts, facts=facts)
