@@ -21,6 +21,7 @@ from shmem_model.readers.explorer import explore
 from shmem_model.readers.print_murphi import murphi
 from shmem_model.readers.scope import Scope
 from shmem_suite.checks import Outcome, skipped
+from shmem_suite.processes import run_tool
 
 COMPILERS = ("gcc", "clang")
 RUMUR_OPTIONS = (
@@ -91,9 +92,7 @@ def run_text(model: str, timeout: float, threads: int = 1) -> RefereeResult:
 def _call(command: Sequence[str], folder: Path, timeout: float, may_fail: bool = False) -> str:
     name = Path(command[0]).name
     try:
-        done = subprocess.run(
-            command, cwd=folder, timeout=max(timeout, 0.01), stdin=subprocess.DEVNULL, capture_output=True, text=True
-        )
+        done = run_tool(command, max(timeout, 0.01), cwd=folder, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         raise RefereeError(f"the referee ran out of time in {name}") from None
     except OSError as error:
