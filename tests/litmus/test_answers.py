@@ -217,3 +217,13 @@ def test_polling_a_stale_copy_is_a_deadlock() -> None:
     assert "dev0 stays at dev0:11 'r0 = x[0]'" in answer_text(text).questions[0].why
     fresh = body.replace("        r0", "        invalidate x\n        r0")
     assert ask(fresh, "no-deadlock") == ["no-deadlock"]
+
+
+@pytest.mark.parametrize("fence", ["", "    fence\n"])
+@pytest.mark.parametrize("invalidate", ["", "    invalidate x\n"])
+def test_a_missing_flush_is_named_whatever_else_is_missing(fence: str, invalidate: str) -> None:
+    """Smallest input of a bug: what the question did not need was left out, and read as if it had been done."""
+    host = f"host:\n    x[0] = 1\n{fence}    send dev0 n\n"
+    body = f"{host}dev0:\n    wait n\n{invalidate}    r0 = x[0]\n"
+    race = answer_text(HEAD.format(platform="weakest") + body + "expect race\n").questions[0]
+    assert "host has not flushed it" in race.why

@@ -140,7 +140,9 @@ class alarm:
 
 
 PARENT = """
+import signal
 import sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits it ignored
 from shmem_suite.checks import Task
 from shmem_suite.executor import LocalExecutor
 from tests.suite import fakes

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from shmem_model.language import FALSE, Term
+from shmem_model.language import FALSE, Term, exists
 from shmem_model.machine import vocabulary as m
 
 from . import statements as st
@@ -225,6 +225,11 @@ class _Answering:
         self.states += reached.states
         hits = reached.where(~m.intact())
         answer = "race" if hits else UNKNOWN if bounded(reached) else "race-free"
+        if hits and self.runs:
+            # The question needs less of the monitor than its explanation: look again with all of it in sight.
+            explained = search(compiled, [*watched, _whole_monitor()], {}, bad=~m.intact(), limit=self.limit)
+            shown = explained.where(~m.intact())
+            reached, hits = (explained, shown) if shown else (reached, hits)
         said = self._say(question, answer, reached, hits[0] if hits else None)
         if hits and self.runs:
             said.why = why_race(reached, hits[0])
@@ -233,6 +238,13 @@ class _Answering:
     def _say(self, question: sx.Question, answer: str, reached: Reached, state: int | None) -> QuestionAnswer:
         run = story(reached, state) if state is not None and self.runs else []
         return QuestionAnswer(question.text or question.kind, question.expect, answer, run)
+
+
+def _whole_monitor() -> Term:
+    """A formula that mentions all that an explanation looks at, so that the search leaves none of it out."""
+    known = exists(m.Agent, m.Block, m.Word, lambda a, b, w: m.pub(a, b, w) & m.unfl(a, b, w) & m.cur(a, b, w))
+    read = exists(m.Agent, m.Agent, m.Block, m.Word, lambda a, r, b, w: m.over(a, r, b, w) & m.readby(r, b, w))
+    return known | read | exists(m.Block, m.Word, lambda b, w: m.atomic(b, w))
 
 
 def _order(reached: Reached) -> Callable[[int], int]:

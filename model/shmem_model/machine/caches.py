@@ -133,7 +133,7 @@ def invalidate(a: Term, r: Term, b: Term, f: Term, keep: Term) -> Iterator[Part]
 
 @action("software", a=Agent)
 def fence(a: Term) -> Iterator[Part]:
-    """The agent waits until its own flushes and stores have reached memory; nobody else's."""
+    """The agent waits until all that it has posted has reached memory: its flushes, and stores of an uncached agent."""
     yield runs(a)
     yield waits("own posted words have drained", forall(Frame, lambda f: nothing_posted(a, f)))
     yield from custody.on_fence(a)

@@ -129,7 +129,7 @@ def posted_words_are_permitted(a: Term, b: Term, f: Term, r: Term, w: Term) -> T
 
 @invariant(f=Frame)
 def available_frames_are_quiet(f: Term) -> Term:
-    """Nothing of an old owner is cached in, or on its way to, a frame that may be given out."""
+    """No cache holds a line of a frame that may be given out."""
     return m.available(f).implies(forall(Agent, lambda a: ~m.valid(a, f)))
 
 

@@ -29,7 +29,7 @@ def moving_keeps_rights(a: Term, r: Term, b: Term) -> Term:
 
 @step(*COMPACTION, a=Agent, c=Agent, b=Block, w=Word, t=Token)
 def moving_keeps_custody(a: Term, c: Term, b: Term, w: Term, t: Term) -> Term:
-    """Compaction changes nobody's custody."""
+    """Compaction changes no agent's custody, no last write, and nothing that notifications vouch for."""
     agent = _unchanged(m.cur(a, b, w), m.pub(a, b, w), m.unfl(a, b, w), m.readby(a, b, w), m.over(a, c, b, w))
     return agent & _unchanged(m.token_pub(t, b, w), m.last(b, w), m.atomic(b, w), m.intact())
 

@@ -16,7 +16,7 @@ def a_notification_waits_in_one_slot(t: Term, s: Term, z: Term) -> Term:
 
 @invariant(t=Token, u=Token, s=Slot)
 def sticky_slots_hold_one(t: Term, u: Term, s: Term) -> Term:
-    """A sticky slot holds at most one notification; where slots count, none coalesce."""
+    """A sticky slot holds at most one notification."""
     return (m.pending(t, s) & m.pending(u, s) & ~m.counting()).implies(t.same(u))
 
 
@@ -131,7 +131,7 @@ def what_is_brought_is_gathered(e: Term, c: Term, b: Term, w: Term) -> Term:
 
 @invariant(g=Team, e=Epoch, a=Agent, c=Agent, b=Block, w=Word)
 def all_or_none(g: Term, e: Term, a: Term, c: Term, b: Term, w: Term) -> Term:
-    """Whoever has left a barrier knows every write that its members brought and that is still the last one."""
+    """Whoever has left a barrier knows all writes that its members brought and that are still the last ones."""
     return (m.left(g, e, a) & m.brought(e, c, b, w) & ~m.dead(a)).implies(m.pub(a, b, w))
 
 

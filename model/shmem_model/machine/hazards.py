@@ -1,7 +1,7 @@
 """What real hardware may do at any moment, and where the machine lets it.
 
-A hazard is not a rule of its own: it is some action being possible, or some condition being absent.  This table says
-which, so that a reader finds each hazard in the text.
+A hazard is not a rule of its own: it is some action being possible, or some condition being absent where one would
+like it.  This table says which, so that a reader finds each hazard in the text.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ VISIBILITY = Theorem(
     "T1",
     "visibility",
     "As long as no custody rule has been broken, every read returns the last write: on every platform, for any number "
-    "of agents, lines and steps, whatever the hardware does.",
+    "of agents, lines and steps, whatever the hazards H1 to H14 allow.",
     INDUCTION,
     claims=(*claims_visibility.CLAIMS, *claims_calls.ABOUT_CUSTODY),
     witnesses=(
