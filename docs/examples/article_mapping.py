@@ -20,9 +20,7 @@ def main() -> None:
     """The host's program."""
     with shmem.System(platform="a3", devices=1) as s:
         window = shmem.PLATFORMS["a3"].windows[1]
-        region = s.host.alloc(
-            8192, align=4096, window=window, flags=shmem.NO_COMPACT, acl={"host": "rw", "dev0": "r"}
-        )
+        region = s.host.alloc(8192, align=4096, window=window, flags=shmem.NO_COMPACT, acl={"host": "rw", "dev0": "r"})
         mapping = s.host.map(region, "rw")
         print(f"host {mapping.host_address:#x}  device {mapping.device_address:#x}")
         print(f"physical {mapping.physical_address:#x}, in {window[0]:#x}-{window[1]:#x}")

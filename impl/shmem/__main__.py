@@ -33,9 +33,7 @@ def main() -> int:
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing in OWN_PACKAGES:
-            return _refuse(
-                f"this installation is incomplete, it has no module {error.name}; install it again"
-            )
+            return _refuse(f"this installation is incomplete, it has no module {error.name}; install it again")
         return _refuse(f"this needs the package {missing}; install it with: pip install 'shmem[verify]'")
     return int(command() or 0)
 

@@ -119,9 +119,7 @@ class Agent(Memory, Slots):
                 break
             dead = [n for n in open_ if not self._is_alive(self._peers[n].index, self._peers[n].incarnation)]
             if dead:
-                raise PeerLost(
-                    f"gb_end of {region}", f"{', '.join(dead)} died before answering", "go on without"
-                )
+                raise PeerLost(f"gb_end of {region}", f"{', '.join(dead)} died before answering", "go on without")
             self._may_sleep("gb_end")
             if limit.over():
                 raise TimedOut(
@@ -135,9 +133,7 @@ class Agent(Memory, Slots):
     def _answered(self, name: str) -> int:
         return self._peers[name].own.load(layout.OWN_GB_ACKED + 8 * self.index)
 
-    def global_barrier(
-        self, region: SharedMemoryRegion, agents: Iterable[str], timeout: float | None = None
-    ) -> None:
+    def global_barrier(self, region: SharedMemoryRegion, agents: Iterable[str], timeout: float | None = None) -> None:
         """Flush and fence the region, then make sure that no engine of these agents holds an old clean line
         of it. The members still wait for a notification and invalidate."""
         self.flush(region)

@@ -96,9 +96,7 @@ class Arenas:
             except StaleHandle:
                 return stale(region, action)
             except ShmemError as error:
-                return NotMapped(
-                    f"{action} of {region} by {self.name}", error.found, "ask its owner for the right"
-                )
+                return NotMapped(f"{action} of {region} by {self.name}", error.found, "ask its owner for the right")
         return not_mapped(region, action, self.name)
 
     def _generation(self, arena: _ClientArena, region: SharedMemoryRegion) -> int:
@@ -110,9 +108,7 @@ class Arenas:
         """The region was freed: its handle will not be asked about often any more."""
         self._accesses.pop(region.key, None)
 
-    def failure(
-        self, code: int, region: SharedMemoryRegion, action: str, offset: int, length: int
-    ) -> ShmemError:
+    def failure(self, code: int, region: SharedMemoryRegion, action: str, offset: int, length: int) -> ShmemError:
         """The error that a code of `Access` stands for."""
         if code == layout.STALE:
             return stale(region, action)
@@ -132,9 +128,7 @@ class Arenas:
                 f"the driver is moving it and has not finished in {_FREEZE_PATIENCE} s",
                 "try again; if it stays, the driver has died (shmem doctor)",
             )
-        return ShmemError(
-            f"{action} of {region}", "its table entry is damaged", "restart the system (shmem doctor)"
-        )
+        return ShmemError(f"{action} of {region}", "its table entry is damaged", "restart the system (shmem doctor)")
 
     def entry(self, region: SharedMemoryRegion, field: int) -> int:
         """A field of the region's table entry, read under its sequence lock."""

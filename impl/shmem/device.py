@@ -51,9 +51,7 @@ class Task:
         except FutureTimeout:
             if self.future.done():
                 raise
-            raise TimedOut(
-                self.what, f"it still runs after {timeout} s", "wait longer, or kill the device"
-            ) from None
+            raise TimedOut(self.what, f"it still runs after {timeout} s", "wait longer, or kill the device") from None
 
     def done(self) -> bool:
         """Whether it has ended."""

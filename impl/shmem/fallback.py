@@ -313,9 +313,7 @@ def _slot(slot: int) -> int:
 class Port:
     """Where one agent sends to another; see `_core.Port`."""
 
-    def __init__(
-        self, pair: Words, own: Words, bell: Words, board: Words, receiver: int, sender: int
-    ) -> None:
+    def __init__(self, pair: Words, own: Words, bell: Words, board: Words, receiver: int, sender: int) -> None:
         self._pair, self._bell, self._board, self._pairing = pair, bell, board, (receiver, sender)
 
     def _ring(self) -> None:

@@ -63,9 +63,7 @@ LINGER = 1 << 32
 TEAM_EPOCH = 0  # futex word: bumped at each completed epoch and each death
 TEAM_ASKED = 64  # futex word for the multicast form of the global barrier
 TEAM_MEMBER = 128
-TEAM_ROUNDS = (
-    128 + 64 * MAX_AGENTS
-)  # per member, per round: number of the epoch signalled; and its futex word
+TEAM_ROUNDS = 128 + 64 * MAX_AGENTS  # per member, per round: number of the epoch signalled; and its futex word
 TEAM_SIZE = 2 * PAGE * 2
 
 # codes of Access

@@ -86,9 +86,7 @@ class SocketLink(Link):
                 message, fds = None, []
         if message is None:
             self.lost = True
-            raise DriverLost(
-                f"the call {op}", "the driver has died or closed the connection", "start the system again"
-            )
+            raise DriverLost(f"the call {op}", "the driver has died or closed the connection", "start the system again")
         protocol.raise_failure(message)
         return message["ok"], fds
 

@@ -83,8 +83,7 @@ def lock(mapping: mmap.mmap, size: int) -> None:
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     raise OutOfMemory(
         f"{size} bytes of secure memory",
-        f"the kernel does not lock that much (RLIMIT_MEMLOCK is {limit} bytes: "
-        f"{os.strerror(ctypes.get_errno())})",
+        f"the kernel does not lock that much (RLIMIT_MEMLOCK is {limit} bytes: {os.strerror(ctypes.get_errno())})",
         "raise the limit (ulimit -l) or ask for a smaller secure extent (extent= of the System)",
     )
 

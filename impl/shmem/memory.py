@@ -193,9 +193,7 @@ class Memory:
             return
         access.unpin(1)
 
-    def flush(
-        self, region: SharedMemoryRegion, offset: int = 0, length: int | None = None, drop: bool = False
-    ) -> None:
+    def flush(self, region: SharedMemoryRegion, offset: int = 0, length: int | None = None, drop: bool = False) -> None:
         """Post the dirty lines of a range for memory (`drop`: and drop them).  Complete after `fence`."""
         self._maintain(region, "flush", offset, length)
 
@@ -233,9 +231,7 @@ class Memory:
         """Replace the word if it is `old`; its old value."""
         return self._atomic(2, "compare_swap", region, offset, value, old)
 
-    def _atomic(
-        self, op: int, action: str, region: SharedMemoryRegion, offset: int, value: int, old: int
-    ) -> int:
+    def _atomic(self, op: int, action: str, region: SharedMemoryRegion, offset: int, value: int, old: int) -> int:
         access = self.memory.access(region, action)
         found: int = access.atomic(op, offset, value, old)
         if found < 0:
@@ -352,9 +348,7 @@ def _is_acl(acl: Any) -> bool:
 
 def _mode(mode: str) -> bool:
     if mode not in ("r", "w", "rw"):
-        raise InvalidArgument(
-            f"view with mode {mode!r}", "a view is for reading or writing", 'say "r" or "w"'
-        )
+        raise InvalidArgument(f"view with mode {mode!r}", "a view is for reading or writing", 'say "r" or "w"')
     return mode != "r"
 
 

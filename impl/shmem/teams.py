@@ -95,9 +95,7 @@ class Team(SyncPrimitive):
     def leave(self, timeout: float | None = None) -> None:
         """Wait until everybody has arrived, and leave."""
         if not self.inside:
-            raise InvalidArgument(
-                f"leave of {self.name} by {self.agent.name}", "it has not arrived", "arrive first"
-            )
+            raise InvalidArgument(f"leave of {self.name} by {self.agent.name}", "it has not arrived", "arrive first")
         epoch = self.epoch
         self._until(lambda: self._everybody(epoch), layout.TEAM_EPOCH, epoch, timeout)
         self.page.store(self._mine + _LEFT, epoch)

@@ -130,9 +130,7 @@ class _Tracer:
     def on_map(self, name: str, result: Any, region: SharedMemoryRegion, rights: str = "rw") -> list[Event]:
         return [{"action": name, "region": _region(region), "rights": rights}]
 
-    def on_unmap(
-        self, name: str, result: Any, region: SharedMemoryRegion, agent: str | None = None
-    ) -> list[Event]:
+    def on_unmap(self, name: str, result: Any, region: SharedMemoryRegion, agent: str | None = None) -> list[Event]:
         return [{"action": name, "region": _region(region), "of": agent or self.agent.name}]
 
     def on_read(
@@ -141,9 +139,7 @@ class _Tracer:
         place = {"region": _region(region), "range": _range(region, offset, length)}
         return [{"action": "read", **place, "value": value_of(result)}]
 
-    def on_write(
-        self, name: str, result: None, region: SharedMemoryRegion, offset: int, data: Any
-    ) -> list[Event]:
+    def on_write(self, name: str, result: None, region: SharedMemoryRegion, offset: int, data: Any) -> list[Event]:
         raw = as_bytes(data)
         place = {"region": _region(region), "range": [offset, len(raw)]}
         return [{"action": "write", **place, "value": value_of(raw)}]

@@ -86,9 +86,7 @@ class Transfer:
         mode = self.choose(length, reads)
         if mode == "shared":
             first = offset // LINE * LINE
-            self.agent.invalidate(
-                region, first, min(-(-(offset + length) // LINE) * LINE, region.size) - first
-            )
+            self.agent.invalidate(region, first, min(-(-(offset + length) // LINE) * LINE, region.size) - first)
             return Fetched(self, mode, self.agent.view(region, (offset, length), "r", dtype), None)
         buffer = self._buffer(length)
         copy = self.agent.copy_start(region, buffer, offset, 0, length)
@@ -158,9 +156,7 @@ class Ring:
     def put(self, data: bytes, timeout: float | None = None) -> None:
         """Send a message; waits while the ring is full."""
         if len(data) > self.size:
-            raise InvalidArgument(
-                f"a message of {len(data)} bytes", f"the channel takes {self.size}", "split it"
-            )
+            raise InvalidArgument(f"a message of {len(data)} bytes", f"the channel takes {self.size}", "split it")
         limit = Limit(timeout)
         while self.done - self.limit >= self.depth:
             self.limit = self.agent.atomic_add(self.region, self.base + _HEAD, 0)

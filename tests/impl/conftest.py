@@ -12,9 +12,7 @@ import shmem
 
 def left_behind() -> set[str]:
     """Names in /dev/shm, and abstract sockets of this process."""
-    sockets = {
-        line.split()[-1] for line in Path("/proc/net/unix").read_text().splitlines() if "@shmem-" in line
-    }
+    sockets = {line.split()[-1] for line in Path("/proc/net/unix").read_text().splitlines() if "@shmem-" in line}
     mine = {name for name in sockets if name.startswith(f"@shmem-{os.getpid()}-")}
     return mine | {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")}
 
@@ -29,9 +27,7 @@ def system() -> Iterator[shmem.System]:
 @pytest.fixture
 def threads() -> Iterator[shmem.System]:
     """A host and two devices whose agents the test drives itself."""
-    with shmem.System(
-        platform="pcie", devices=2, agents="threads", pool=4 << 20, extent=1 << 20, compaction=None
-    ) as s:
+    with shmem.System(platform="pcie", devices=2, agents="threads", pool=4 << 20, extent=1 << 20, compaction=None) as s:
         yield s
 
 

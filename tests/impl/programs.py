@@ -54,16 +54,12 @@ def outcome(agent: shmem.Agent, method: str, *arguments: Any) -> str:
     return "done"
 
 
-def mapped_outcome(
-    agent: shmem.Agent, r: shmem.SharedMemoryRegion, rights: str, method: str, *rest: Any
-) -> str:
+def mapped_outcome(agent: shmem.Agent, r: shmem.SharedMemoryRegion, rights: str, method: str, *rest: Any) -> str:
     agent.map(r, rights)
     return outcome(agent, method, r, *rest)
 
 
-def barriers(
-    agent: shmem.Agent, members: list[str], flavour: str, r: shmem.SharedMemoryRegion, n: int
-) -> bool:
+def barriers(agent: shmem.Agent, members: list[str], flavour: str, r: shmem.SharedMemoryRegion, n: int) -> bool:
     """In each round every member writes its round number and sees everybody's after the barrier."""
     agent.map(r, "rw")
     team = agent.team("t", members, flavour)

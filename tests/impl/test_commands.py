@@ -54,9 +54,7 @@ def test_doctor_is_content_with_a_healthy_system_and_finds_broken_ones(system: s
     picture["agents"][0]["pid"] = 2**22 + 1
     picture["arenas"][0]["regions"].append(picture["arenas"][0]["regions"][0] | {"id": 9, "owner": "gone"})
     found = problems(picture)
-    assert [
-        part for part in ("no process", "overlap", "are not", "orphan") if not any(part in f for f in found)
-    ] == []
+    assert [part for part in ("no process", "overlap", "are not", "orphan") if not any(part in f for f in found)] == []
 
 
 @pytest.mark.parametrize("name", ["driver", "ls", "show", "top", "doctor", "demo"])

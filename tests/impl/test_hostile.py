@@ -20,9 +20,7 @@ from shmem import layout
 from tests.impl.daemons import Raw, daemon, in_child
 
 STRANGER = 65534
-CORE = pytest.mark.skipif(
-    not shmem.HAVE_CORE, reason="the raw client of these tests claims to have the C part"
-)
+CORE = pytest.mark.skipif(not shmem.HAVE_CORE, reason="the raw client of these tests claims to have the C part")
 pytestmark = CORE
 
 

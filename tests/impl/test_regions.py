@@ -46,9 +46,7 @@ def test_alloc_respects_windows_of_the_platform() -> None:
             s.host.alloc(64, window=(0, 4096))
 
 
-@pytest.mark.parametrize(
-    ("size", "align", "flags"), [(0, 64, 0), (-1, 64, 0), (64, 3, 0), (64, 0, 0), (64, 64, 64)]
-)
+@pytest.mark.parametrize(("size", "align", "flags"), [(0, 64, 0), (-1, 64, 0), (64, 3, 0), (64, 0, 0), (64, 64, 64)])
 def test_alloc_refuses_nonsense(threads: shmem.System, size: int, align: int, flags: int) -> None:
     with pytest.raises(shmem.InvalidArgument):
         threads.host.alloc(size, align=align, flags=flags)

@@ -69,9 +69,7 @@ def test_memory_stays_in_order_while_regions_move_under_readers(steps: int) -> N
     acl = {"host": "rw", "dev0": "r"}
     with shmem.System(devices=1, extent=1 << 20, pool=8 << 20, compaction=0.5) as s:
         h = s.host
-        kept = [
-            h.alloc(choose.randrange(64, 9000), acl=acl, align=64 << choose.randrange(4)) for _ in range(24)
-        ]
+        kept = [h.alloc(choose.randrange(64, 9000), acl=acl, align=64 << choose.randrange(4)) for _ in range(24)]
         fill = [h.alloc(choose.randrange(64, 20000), acl=acl) for _ in range(24)]
         for i, r in enumerate(kept):
             h.map(r)

@@ -100,9 +100,7 @@ SOFTWARE = (
     "atomic_add atomic_swap compare_swap copy_start copy_wait die send_batch broadcast wait_any barrier "
     "global_barrier copy compact copy_in copy_out"
 ).split()
-HARDWARE = (
-    "fill evict drain translate lose copy_step shootdown scrub freeze migrate unfreeze gb_ack reclaim"
-).split()
+HARDWARE = ("fill evict drain translate lose copy_step shootdown scrub freeze migrate unfreeze gb_ack reclaim").split()
 
 
 def test_agents_and_hardware_have_a_method_for_every_action() -> None:

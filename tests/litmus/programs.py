@@ -144,13 +144,11 @@ def programs(draw: some.DrawFn) -> sx.Program:
     bodies[1].append(st.Alloc(draw(shapes(RegionName("fresh")))))
     blocks = tuple(sx.Block(agent, tuple(body)) for agent, body in zip(AGENTS, bodies, strict=True))
     set_by = {
-        block.agent: sorted({s.register for s in st.walk(block.body) if hasattr(s, "register")})
-        for block in blocks
+        block.agent: sorted({s.register for s in st.walk(block.body) if hasattr(s, "register")}) for block in blocks
     }
     asked = draw(some.lists(conditions(_final_values(set_by)), max_size=3))
     questions = [
-        sx.Question("outcome", draw(some.sampled_from(["allowed", "forbidden"])), asked_for)
-        for asked_for in asked
+        sx.Question("outcome", draw(some.sampled_from(["allowed", "forbidden"])), asked_for) for asked_for in asked
     ]
     questions.append(sx.Question("race", draw(some.sampled_from(["race", "race-free"]))))
     keys = draw(some.lists(some.tuples(agents, slots), unique=True, max_size=3))

@@ -98,9 +98,7 @@ def test_public_litmus_case_has_the_public_verdict(name: str) -> None:
 
 @pytest.mark.parametrize("case", [name for name, by in PUBLIC["bug_cases"].items() if by == "explorer"])
 def test_public_bug_case_has_both_programs(case: str) -> None:
-    assert case in INDEX["not_expressed"] or all(
-        f"{case} {role}" in INDEX["ids"] for role in ("buggy", "fixed")
-    )
+    assert case in INDEX["not_expressed"] or all(f"{case} {role}" in INDEX["ids"] for role in ("buggy", "fixed"))
 
 
 def test_everything_public_is_expressed_or_listed() -> None:
@@ -111,6 +109,4 @@ def test_everything_public_is_expressed_or_listed() -> None:
 
 
 def test_no_reason_is_given_for_what_is_expressed() -> None:
-    assert [
-        name for name in INDEX["not_expressed"] if name in {n.partition(" ")[0] for n in INDEX["ids"]}
-    ] == []
+    assert [name for name in INDEX["not_expressed"] if name in {n.partition(" ")[0] for n in INDEX["ids"]}] == []

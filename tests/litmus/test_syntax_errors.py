@@ -69,9 +69,7 @@ def test_the_caret_allows_for_wide_letters():
 
 
 def test_an_error_survives_pickling_and_shows_no_control_characters():
-    error = LitmusError(
-        "odd \x1b[31m", file="a\nb.litmus", line=2, column=3, hint="do \ud800", source="x\x07y"
-    )
+    error = LitmusError("odd \x1b[31m", file="a\nb.litmus", line=2, column=3, hint="do \ud800", source="x\x07y")
     again = pickle.loads(pickle.dumps(error))
     assert str(again) == str(error) == "a?b.litmus:2:3: odd ?[31m; do ?"
     assert again.render() == error.render()

@@ -179,9 +179,7 @@ def test_platforms():
 
 
 def test_declarations():
-    program = head(
-        "pool 2 lines\nslot dev0 7 from host\nslot dev0 go from {host, dev1}\nmortal dev0\ninit x[3] = 7"
-    )
+    program = head("pool 2 lines\nslot dev0 7 from host\nslot dev0 go from {host, dev1}\nmortal dev0\ninit x[3] = 7")
     assert program.pool == 2
     assert program.slots == (
         sx.SlotGrant(DEV0, SEVEN, (HOST,)),
@@ -215,9 +213,7 @@ def test_what_the_machine_refuses_is_no_error_here():
 
 
 def test_words_that_only_mean_something_elsewhere_are_names():
-    text = (
-        "litmus race\nregion line: 1 line of 1 word, exclusive of\nof:\n    drop = line[0]\n    wait from\n"
-    )
+    text = "litmus race\nregion line: 1 line of 1 word, exclusive of\nof:\n    drop = line[0]\n    wait from\n"
     program = parse_text(f"{text}ask of.drop == 0 expect allowed\n")
     assert program.agents == ("of",)
 

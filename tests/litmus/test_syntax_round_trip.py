@@ -141,9 +141,7 @@ DIFFERENT = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [case[1:] for case in DIFFERENT], ids=[case[0] for case in DIFFERENT]
-)
+@pytest.mark.parametrize(("old", "new"), [case[1:] for case in DIFFERENT], ids=[case[0] for case in DIFFERENT])
 def test_programs_that_differ_in_more_than_names_have_different_keys(old: str, new: str):
     assert old in TWO
     assert canonical_key(parse_text(TWO)) != canonical_key(parse_text(TWO.replace(old, new)))

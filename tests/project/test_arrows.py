@@ -53,9 +53,7 @@ def test_the_folder_has_modules_to_look_at(folder: str) -> None:
 def test_a_wrong_arrow_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Red twin: with one grant taken away, the test above names the importing file."""
     monkeypatch.setitem(MAY_IMPORT, "impl/shmem", {"numpy"})
-    assert any(
-        line.startswith("impl/shmem/__init__.py imports shmem.errors") for line in strangers("impl/shmem")
-    )
+    assert any(line.startswith("impl/shmem/__init__.py imports shmem.errors") for line in strangers("impl/shmem"))
 
 
 PROBE = """

@@ -62,8 +62,7 @@ def test_without_the_extra_one_line_tells_what_to_install(
         (None, "shmem: the commands are not installed; in a source tree run `make setup`\n"),
         (
             "shmem_suite.no_such_module:main",
-            "shmem: this installation is incomplete, "
-            "it has no module shmem_suite.no_such_module; install it again\n",
+            "shmem: this installation is incomplete, it has no module shmem_suite.no_such_module; install it again\n",
         ),
     ],
 )

@@ -41,9 +41,7 @@ def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionD
 
 
 def test_files_are_short() -> None:
-    sized = [
-        (name, text.count("\n")) for name, text in texts() if name.endswith((".py", ".c", ".md", ".lark"))
-    ]
+    sized = [(name, text.count("\n")) for name, text in texts() if name.endswith((".py", ".c", ".md", ".lark"))]
     assert sized
     assert [f"{name}: {n} lines of {limits(name)[0]}" for name, n in sized if n > limits(name)[0]] == []
 
@@ -99,15 +97,11 @@ def test_nothing_is_marked_unfinished() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize(
-    "package", ["impl/shmem", "model/shmem_model", "proofs/shmem_proofs", "proofs/shmem_suite"]
-)
+@pytest.mark.parametrize("package", ["impl/shmem", "model/shmem_model", "proofs/shmem_proofs", "proofs/shmem_suite"])
 def test_public_packages_are_typed(package: str) -> None:
     assert (ROOT / package / "py.typed").is_file(), f"{package}/py.typed is missing, so clients see no types"
 
 
-@pytest.mark.parametrize(
-    "name", ["README.md", "README.zh.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-)
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_the_front_pages_are_there(name: str) -> None:
     assert (ROOT / name) in files()

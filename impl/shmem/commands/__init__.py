@@ -41,9 +41,7 @@ def emit(value: object, where: str) -> None:
 def _parser() -> argparse.ArgumentParser:
     from shmem.commands import demo, driver, look
 
-    parser = argparse.ArgumentParser(
-        prog="shmem", description="Shared memory between a host and its devices."
-    )
+    parser = argparse.ArgumentParser(prog="shmem", description="Shared memory between a host and its devices.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for module in (driver, look, demo):
         module.add(commands)

@@ -36,9 +36,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--json", metavar="FILE", help="write JSON; - for standard output")
 
 
-def infer(
-    agent: Agent, inputs: SharedMemoryRegion, outputs: SharedMemoryRegion, mode: str, count: int
-) -> None:
+def infer(agent: Agent, inputs: SharedMemoryRegion, outputs: SharedMemoryRegion, mode: str, count: int) -> None:
     """The device: for each request the sum of every block of 1024 numbers of the input."""
     agent.map(inputs, "r")
     agent.map(outputs, "rw")

@@ -20,13 +20,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )  # fmt: skip
     parser.add_argument("--socket", required=True, metavar="PATH", help="where to listen; @NAME is abstract")
     parser.add_argument("--platform", default="pcie", choices=list(PLATFORMS))
-    parser.add_argument(
-        "--pool", type=_bytes, default=256 << 20, help="memory at most, e.g. 1G (default 256M)"
-    )
+    parser.add_argument("--pool", type=_bytes, default=256 << 20, help="memory at most, e.g. 1G (default 256M)")
     parser.add_argument("--extent", type=_bytes, default=4 << 20, help="memory per step (default 4M)")
-    parser.add_argument(
-        "--compaction", type=float, default=0.5, help="fragmentation that an idle driver mends"
-    )
+    parser.add_argument("--compaction", type=float, default=0.5, help="fragmentation that an idle driver mends")
     parser.add_argument(
         "--allow-uid", action="append", default=[], metavar="UID",
         help="another tenant, by number or name; may be repeated; 'any' for all",
@@ -42,9 +38,7 @@ def _uid(text: str) -> int:
     try:
         return int(text) if text.isdigit() else pwd.getpwnam(text).pw_uid
     except KeyError:
-        raise InvalidArgument(
-            f"--allow-uid {text}", "there is no such user", "name a user or a number"
-        ) from None
+        raise InvalidArgument(f"--allow-uid {text}", "there is no such user", "name a user or a number") from None
 
 
 def command(chosen: argparse.Namespace) -> int:

@@ -168,9 +168,7 @@ def problems(system: dict[str, Any]) -> list[str]:
     found = []
     for agent in system["agents"]:
         if agent["alive"] and not os.path.exists(f"/proc/{agent['pid']}"):
-            found.append(
-                f"agent {agent['name']} is alive for the driver, but there is no process {agent['pid']}"
-            )
+            found.append(f"agent {agent['name']} is alive for the driver, but there is no process {agent['pid']}")
     for arena in system["arenas"]:
         spans = sorted((r["physical"], r["physical"] + r["size"], r["id"]) for r in arena["regions"])
         for (_, end, a), (start, _, b) in pairwise(spans):
@@ -178,17 +176,13 @@ def problems(system: dict[str, Any]) -> list[str]:
                 found.append(f"regions {a} and {b} overlap")
         used = sum(-(-r["size"] // 64) * 64 for r in arena["regions"])
         if not arena["quarantine"] and used + arena["free"] != arena["size"]:
-            found.append(
-                f"arena {arena['number']}: {used} used and {arena['free']} free are not {arena['size']}"
-            )
+            found.append(f"arena {arena['number']}: {used} used and {arena['free']} free are not {arena['size']}")
         if any(start % 64 for start, _, _ in spans):
             found.append(f"arena {arena['number']}: a region shares a line with its neighbour")
         alive = {a["name"] for a in system["agents"] if a["alive"]}
         for r in arena["regions"]:
             if r["owner"] not in alive:
-                found.append(
-                    f"region {r['id']} is an orphan: its owner {r['owner']} is dead (others may use it)"
-                )
+                found.append(f"region {r['id']} is an orphan: its owner {r['owner']} is dead (others may use it)")
     return found
 
 

@@ -45,16 +45,12 @@ def _clear(path: str) -> None:
     probe = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         if not stat.S_ISSOCK(mode):
-            raise InvalidArgument(
-                f"a driver at {path}", "there is a file that is no socket", "choose another path"
-            )
+            raise InvalidArgument(f"a driver at {path}", "there is a file that is no socket", "choose another path")
         probe.connect(path)
     except ConnectionRefusedError:
         os.unlink(path)
     else:
-        raise InvalidArgument(
-            f"a driver at {path}", "a driver is running there", "use it, or choose another path"
-        )
+        raise InvalidArgument(f"a driver at {path}", "a driver is running there", "use it, or choose another path")
     finally:
         probe.close()
 

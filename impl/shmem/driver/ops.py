@@ -49,10 +49,7 @@ def _acl(value: Any) -> bool:
 
 def _window(value: Any) -> bool:
     return value is None or (
-        type(value) is list
-        and len(value) == 2
-        and all(number(1 << 62)(v) for v in value)
-        and value[0] < value[1]
+        type(value) is list and len(value) == 2 and all(number(1 << 62)(v) for v in value) and value[0] < value[1]
     )
 
 
@@ -129,9 +126,7 @@ class Ops:
         entry = self.schema.get(op) if type(op) is str else None
         if entry is None:
             known = ", ".join(self.schema)
-            raise InvalidArgument(
-                f"the call {op!r:.40}", "the driver has no such call", f"use one of {known}"
-            )
+            raise InvalidArgument(f"the call {op!r:.40}", "the driver has no such call", f"use one of {known}")
         method, checks = entry
         for key, check in checks.items():
             if key not in message or not check(message[key]):
@@ -161,9 +156,7 @@ class Ops:
                 "start a daemon: shmem driver --socket PATH",
             )
         if client.agent is not None:
-            raise InvalidArgument(
-                "join", f"this connection is {client.agent.name} already", "connect once more"
-            )
+            raise InvalidArgument("join", f"this connection is {client.agent.name} already", "connect once more")
         if m["core"] != words.CORE:
             raise InvalidArgument(
                 f"join with the data plane {m['core']!r}",
@@ -260,9 +253,7 @@ class Ops:
         """The pages on which others send to the agent."""
         pairs = sorted(agent.pairs.items())
         names = {a.key: a.name for a in self.service.agents.values()}
-        told = [
-            [index, incarnation, names.get((index, incarnation), "?")] for index, (incarnation, _) in pairs
-        ]
+        told = [[index, incarnation, names.get((index, incarnation), "?")] for index, (incarnation, _) in pairs]
         return {"senders": told}, [page.readonly_fd for _, (_, page) in pairs]
 
     def grant(self, agent: Agent, m: Any) -> Answer:

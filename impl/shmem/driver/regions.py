@@ -85,9 +85,7 @@ class Regions:
 
     def _window(self, size: int, window: Window) -> Window:
         low, high = window
-        reachable = [
-            (max(low, a), min(high, b)) for a, b in self.platform.windows if max(low, a) < min(high, b)
-        ]
+        reachable = [(max(low, a), min(high, b)) for a, b in self.platform.windows if max(low, a) < min(high, b)]
         if high - low < size or not reachable:
             known = ", ".join(f"{a:#x}-{b:#x}" for a, b in self.platform.windows)
             raise InvalidArgument(
@@ -201,9 +199,7 @@ class Regions:
             agent = self.agents[index]
             held = agent.arenas[region.arena.number]
             views = held.pinned(region.index)
-            found.append(
-                f"{agent.name} maps it {'rw' if right & 2 else 'r'}" + (f" ({views} in use)" if views else "")
-            )
+            found.append(f"{agent.name} maps it {'rw' if right & 2 else 'r'}" + (f" ({views} in use)" if views else ""))
         return found
 
     # -- free ----------------------------------------------------------------------------------------------
@@ -344,11 +340,7 @@ def quiet(idle: Any, patience: float = 0.01) -> bool:
 
 def _bad_request(size: int, align: int, flags: int) -> InvalidArgument:
     if size < 1:
-        return InvalidArgument(
-            f"alloc of {size} bytes", "a region has at least one byte", "ask for a positive size"
-        )
+        return InvalidArgument(f"alloc of {size} bytes", "a region has at least one byte", "ask for a positive size")
     if flags & ~_ALL_FLAGS:
-        return InvalidArgument(
-            f"alloc with flags {flags}", "there are SECURE, NO_COMPACT and UNCACHED", "use these"
-        )
+        return InvalidArgument(f"alloc with flags {flags}", "there are SECURE, NO_COMPACT and UNCACHED", "use these")
     return InvalidArgument(f"alloc aligned to {align}", "alignment is a power of two", "use 64, 4096, ...")

@@ -129,9 +129,7 @@ class Server:
         if not packet:
             return None, []
         if len(packet) > protocol.LIMIT:
-            raise InvalidArgument(
-                "a message to the driver", "it is too long", f"send at most {protocol.LIMIT} bytes"
-            )
+            raise InvalidArgument("a message to the driver", "it is too long", f"send at most {protocol.LIMIT} bytes")
         return protocol.decode(packet), []
 
     def _do(self, connection: _Connection, message: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
@@ -142,9 +140,7 @@ class Server:
             return protocol.failure(error), []
         except Exception as error:  # a mistake of ours must not take the other tenants down
             found = f"the driver failed: {type(error).__name__}: {error}"
-            return protocol.failure(
-                ShmemError("a call to the driver", found, "report this with what you did")
-            ), []
+            return protocol.failure(ShmemError("a call to the driver", found, "report this with what you did")), []
 
     def _answer(self, connection: _Connection, answer: dict[str, Any], fds: list[int]) -> None:
         try:

@@ -59,9 +59,7 @@ class Service(Compaction):
             names += [f"{'host' if kind == 'host' else 'dev'}{i}" for i in range(layout.MAX_AGENTS + 1)]
             name = next(n for n in names if n not in taken)
         if name in taken:
-            raise InvalidArgument(
-                f"join as {name}", "an agent of that name is alive", "choose another name, or none"
-            )
+            raise InvalidArgument(f"join as {name}", "an agent of that name is alive", "choose another name, or none")
         index = next((i for i in range(layout.MAX_AGENTS) if not self._seat_taken(i)), None)
         if index is None:
             raise OutOfMemory(
@@ -324,9 +322,7 @@ class Service(Compaction):
                     "purpose": r.purpose,
                     "holders": self.holders(r),
                     "lingering": sum(
-                        a.arenas[arena.number].lingering(r.index)
-                        for a in self.living()
-                        if arena.number in a.arenas
+                        a.arenas[arena.number].lingering(r.index) for a in self.living() if arena.number in a.arenas
                     ),
                 }
                 for r in sorted(arena.regions.values(), key=lambda r: r.start)
@@ -343,9 +339,7 @@ def _agent_row(service: Service, agent: Agent) -> dict[str, Any]:
         for slot in range(layout.SLOTS):
             count = 0
             for i, words in sent.items():
-                count += words.load(slot * 8) - consumed.load(
-                    layout.OWN_CONSUMED + (i * layout.SLOTS + slot) * 8
-                )
+                count += words.load(slot * 8) - consumed.load(layout.OWN_CONSUMED + (i * layout.SLOTS + slot) * 8)
             if count:
                 pending[slot] = count
         row |= {"pending": pending, "waiting": agent.own.words.load32(layout.OWN_WAITING)}

@@ -141,9 +141,7 @@ class EmulatedAgent(EmulatedSlots, Agent):
             blocks = m.blocks(record)
             may = target.name == self.name or m.service.right_of(self.record, record) & layout.WRITE
             if target.index in record.mapped and may and m.copying(blocks, target.name):
-                raise RegionBusy(
-                    f"unmap of {region} from {target.name}", "it copies there", "wait for its copy"
-                )
+                raise RegionBusy(f"unmap of {region} from {target.name}", "it copies there", "wait for its copy")
             m.service.unmap(self.record, target, region.id, region.generation)
             if not m.manual:
                 for block in blocks:
@@ -156,17 +154,13 @@ class EmulatedAgent(EmulatedSlots, Agent):
 
         def do() -> dict[str, int]:
             arenas = self.machine.service.arenas.values()
-            return self.machine.service.compact(
-                [a for a in arenas if a.acl.get(self.record.key, 0) & layout.WRITE]
-            )
+            return self.machine.service.compact([a for a in arenas if a.acl.get(self.record.key, 0) & layout.WRITE])
 
         return self._step("compact", do)
 
     # -- accesses ------------------------------------------------------------------------------------------
 
-    def _range(
-        self, region: SharedMemoryRegion, action: str, offset: int, length: int | None
-    ) -> tuple[Region, int]:
+    def _range(self, region: SharedMemoryRegion, action: str, offset: int, length: int | None) -> tuple[Region, int]:
         record = self.machine.region(region, action)
         n = record.size - offset if length is None else length
         if offset < 0 or n < 0 or offset + n > record.size:
@@ -230,13 +224,9 @@ class EmulatedAgent(EmulatedSlots, Agent):
 
     def _writable(self, region: SharedMemoryRegion) -> None:
         if not self.machine.region(region, "view").mapped.get(self.index, 0) & layout.WRITE:
-            raise ReadOnly(
-                self._what("view", region), f"{self.name} has mapped it for reading", 'map it "rw"'
-            )
+            raise ReadOnly(self._what("view", region), f"{self.name} has mapped it for reading", 'map it "rw"')
 
-    def flush(
-        self, region: SharedMemoryRegion, offset: int = 0, length: int | None = None, drop: bool = False
-    ) -> None:
+    def flush(self, region: SharedMemoryRegion, offset: int = 0, length: int | None = None, drop: bool = False) -> None:
         """See `Agent.flush`."""
 
         def one(block: Block, what: str) -> None:
@@ -272,9 +262,7 @@ class EmulatedAgent(EmulatedSlots, Agent):
         """See `Agent.fence`."""
         self._step("fence", lambda: self.machine.hardware.settle(self.name))
 
-    def _atomic(
-        self, op: int, action: str, region: SharedMemoryRegion, offset: int, value: int, old: int
-    ) -> int:
+    def _atomic(self, op: int, action: str, region: SharedMemoryRegion, offset: int, value: int, old: int) -> int:
         def change(found: int) -> int:
             return found + value if op == 0 else value if op == 1 or found == old else found
 
@@ -283,9 +271,7 @@ class EmulatedAgent(EmulatedSlots, Agent):
             if offset % 8:
                 raise out_of_range(region, action, offset, 8)
             block = (record.key, offset // LINE)
-            return self.machine.hardware.at_memory(
-                self.name, block, offset % LINE, change, self._what(action, region)
-            )
+            return self.machine.hardware.at_memory(self.name, block, offset % LINE, change, self._what(action, region))
 
         return self._step(action, do)
 
@@ -313,9 +299,7 @@ class EmulatedAgent(EmulatedSlots, Agent):
             for record, at in ends:
                 touched = {(record.key, line) for line in range(at // LINE, -(-(at + n) // LINE))}
                 if touched & self.machine.hardware.frozen:
-                    raise Frozen(
-                        f"copy by {self.name}", "the driver is moving a line of it", "try again later"
-                    )
+                    raise Frozen(f"copy by {self.name}", "the driver is moving a line of it", "try again later")
             done = 0
             while done < n:
                 (i, at), (j, to) = divmod(source_offset + done, LINE), divmod(target_offset + done, LINE)
@@ -354,9 +338,7 @@ class EmulatedAgent(EmulatedSlots, Agent):
             offset = device_address - region.device_address
             record, _ = self._range(region, "translate", offset, 1)
             block = (record.key, offset // LINE)
-            frame = self.machine.hardware.reach(
-                self.name, block, "w" in rights, self._what("translate", region)
-            )
+            frame = self.machine.hardware.reach(self.name, block, "w" in rights, self._what("translate", region))
             return frame + offset % LINE
 
         return self._step("translate", do)

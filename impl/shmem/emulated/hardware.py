@@ -68,9 +68,7 @@ class Hardware:
         side = self.sides[name]
         entry = side.tlb.get(block)
         if not self.cached(name, block) or entry is None or entry[0] in side.lines or entry[0] in side.posted:
-            raise _not_now(
-                f"fill of {block} by {name}", "no cache, no translation, cached already, or words posted"
-            )
+            raise _not_now(f"fill of {block} by {name}", "no cache, no translation, cached already, or words posted")
         side.lines[entry[0]] = Line(bytearray(self.memory(entry[0])))
 
     def evict(self, name: str, frame: int) -> None:

@@ -220,9 +220,7 @@ class Machine:
             for region in arena.quarantine:
                 if frame in (region.frames or []):
                     if not self.hardware.quiet(frame):
-                        raise RegionBusy(
-                            f"scrub of {frame:#x}", "a cache, buffer or translation has it", "drain it"
-                        )
+                        raise RegionBusy(f"scrub of {frame:#x}", "a cache, buffer or translation has it", "drain it")
                     self.hardware.zero(frame)
                     arena.space.give(frame, LINE)
                     region.frames = [f for f in region.frames or [] if f != frame]
@@ -232,9 +230,7 @@ class Machine:
                     return
             if frame in self.service.loose.get(arena.number, set()):
                 if not self.hardware.quiet(frame):
-                    raise RegionBusy(
-                        f"scrub of {frame:#x}", "a cache, buffer or translation has it", "drain it"
-                    )
+                    raise RegionBusy(f"scrub of {frame:#x}", "a cache, buffer or translation has it", "drain it")
                 self.hardware.zero(frame)
                 self.service.loose[arena.number].discard(frame)
                 arena.space.give(frame, LINE)
@@ -246,9 +242,7 @@ class Machine:
         self.region(region, "freeze")
         block = self.block(region, line)
         if block in self.hardware.frozen or self.copying([block]):
-            raise RegionBusy(
-                f"freeze of line {line} of {region}", "it is frozen or being copied", "wait for that"
-            )
+            raise RegionBusy(f"freeze of line {line} of {region}", "it is frozen or being copied", "wait for that")
         self.hardware.frozen.add(block)
 
     def migrate(self, region: SharedMemoryRegion, line: int = 0, frame: int | None = None) -> int:
@@ -257,9 +251,7 @@ class Machine:
         old = self.hardware.frames[block]
         entries = any(block in side.tlb for side in self.hardware.sides.values())
         if block not in self.hardware.frozen or not self.hardware.quiet(old) or entries:
-            raise RegionBusy(
-                f"migrate of line {line} of {region}", "it is not frozen, or not quiet", "freeze first"
-            )
+            raise RegionBusy(f"migrate of line {line} of {region}", "it is not frozen, or not quiet", "freeze first")
         space = record.arena.space
         if frame is None:
             frame = space.take(LINE, LINE, record.window)
@@ -282,18 +274,14 @@ class Machine:
         """The line may be translated again."""
         self.region(region, "unfreeze")
         if self.block(region, line) not in self.hardware.frozen:
-            raise InvalidArgument(
-                f"unfreeze of line {line} of {region}", "it is not frozen", "freeze it first"
-            )
+            raise InvalidArgument(f"unfreeze of line {line} of {region}", "it is not frozen", "freeze it first")
         self.hardware.frozen.discard(self.block(region, line))
 
     def gb_ack(self, writer: str, member: str, region: SharedMemoryRegion, line: int = 0) -> None:
         """The member's engine answers the writer's global barrier for one line."""
         request, block = self.board.requests.get(writer), self.block(region, line)
         if request is None or (member, block) not in request.missing or member in self.hardware.dead:
-            raise InvalidArgument(
-                f"gb_ack of {member} to {writer}", "nobody asked it, or it has answered", "begin one"
-            )
+            raise InvalidArgument(f"gb_ack of {member} to {writer}", "nobody asked it, or it has answered", "begin one")
         self.board.acknowledge(writer, member, block)
 
     def reclaim(self, agent: str, region: SharedMemoryRegion) -> None:
@@ -302,9 +290,7 @@ class Machine:
         side, blocks = self.hardware.sides[agent], self.blocks(record)
         left = any(side.holds(self.hardware.frames[b]) or b in side.tlb for b in blocks)
         if agent not in self.hardware.dead or left or self.copying(blocks, agent):
-            raise RegionBusy(
-                f"reclaim of {region} from {agent}", "it lives, or something of it is left", "lose it"
-            )
+            raise RegionBusy(f"reclaim of {region} from {agent}", "it lives, or something of it is left", "lose it")
         record.mapped.pop(self.hardware._index(agent), None)
 
     def state(self) -> dict[str, Any]:

@@ -137,18 +137,12 @@ class EmulatedSlots(Slots):
 
         def do() -> EmulatedTeam:
             if self.name not in seats:
-                raise NotPermitted(
-                    f"team {name} for {self.name}", f"its members are {seats}", "ask as a member"
-                )
+                raise NotPermitted(f"team {name} for {self.name}", f"its members are {seats}", "ask as a member")
             if len(set(seats)) != len(seats) or flavour not in ("central", "dissemination"):
-                raise InvalidArgument(
-                    f"team {name}", "members are named once, flavour is known", "correct it"
-                )
+                raise InvalidArgument(f"team {name}", "members are named once, flavour is known", "correct it")
             unknown = [n for n in seats if n not in self.machine.hardware.sides]
             if unknown:
-                raise InvalidArgument(
-                    f"team {name}", f"there is no agent {', '.join(unknown)}", "name others"
-                )
+                raise InvalidArgument(f"team {name}", f"there is no agent {', '.join(unknown)}", "name others")
             self.machine.board.barriers.setdefault((name, seats), Barrier(name, seats))
             return EmulatedTeam(name, seats, flavour)
 
@@ -175,24 +169,16 @@ class EmulatedSlots(Slots):
         epoch = barrier.arrived.get(self.name, 0)
 
         def lost() -> list[str]:
-            return [
-                n
-                for n in barrier.members
-                if n in self.machine.hardware.dead and barrier.arrived.get(n, 0) < epoch
-            ]
+            return [n for n in barrier.members if n in self.machine.hardware.dead and barrier.arrived.get(n, 0) < epoch]
 
         def ready() -> bool:
             return not barrier.inside(self.name) or barrier.complete(epoch) or bool(lost())
 
         def do() -> None:
             if not barrier.inside(self.name):
-                raise InvalidArgument(
-                    f"leave of {team.name} by {self.name}", "it has not arrived", "arrive first"
-                )
+                raise InvalidArgument(f"leave of {team.name} by {self.name}", "it has not arrived", "arrive first")
             if lost():
-                raise PeerLost(
-                    f"barrier {team.name}", f"{', '.join(lost())} died before arriving", "go on without"
-                )
+                raise PeerLost(f"barrier {team.name}", f"{', '.join(lost())} died before arriving", "go on without")
             barrier.left[self.name] = epoch
 
         self._step("leave", do, ready, timeout)
@@ -209,9 +195,7 @@ class EmulatedSlots(Slots):
         def do() -> None:
             record = self.machine.region(region, "gb_begin")
             if not self.machine.service.right_of(self.record, record):
-                raise NotPermitted(
-                    self._what("gb_begin", region), "its list does not name it", "ask its owner"
-                )
+                raise NotPermitted(self._what("gb_begin", region), "its list does not name it", "ask its owner")
             missing = {(name, block) for name in members for block in self.machine.blocks(record)}
             self.machine.board.requests[self.name] = Request(members, record.key, missing)
 
@@ -224,9 +208,7 @@ class EmulatedSlots(Slots):
         def request() -> Request:
             found = board.requests.get(self.name)
             if found is None or found.key != region.key:
-                raise InvalidArgument(
-                    f"gb_end of {region} by {self.name}", "none is under way", "gb_begin first"
-                )
+                raise InvalidArgument(f"gb_end of {region} by {self.name}", "none is under way", "gb_begin first")
             return found
 
         def ready() -> bool:
@@ -242,9 +224,7 @@ class EmulatedSlots(Slots):
             found = request()
             lost = sorted({name for name, _ in found.missing if name in dead})
             if lost:
-                raise PeerLost(
-                    f"gb_end of {region}", f"{', '.join(lost)} died before answering", "go on without"
-                )
+                raise PeerLost(f"gb_end of {region}", f"{', '.join(lost)} died before answering", "go on without")
             for name, block in sorted(found.missing):
                 if (name, block) in found.missing:
                     board.acknowledge(self.name, name, block)

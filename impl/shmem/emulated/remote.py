@@ -88,9 +88,7 @@ class RemoteDevice(ThreadDevice):
         except (OSError, EOFError) as error:
             self._dead = True
             agent.die()
-            raise PeerLost(
-                f"{_name} on {self.name}", "its process has died", "start the system again"
-            ) from error
+            raise PeerLost(f"{_name} on {self.name}", "its process has died", "start the system again") from error
 
     def _answer(
         self, agent: EmulatedAgent, copies: dict[int, Any], method: str, args: Any, kwargs: Any

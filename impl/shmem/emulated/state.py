@@ -89,9 +89,7 @@ def _agreements(m: Machine) -> dict[str, Any]:
         for member in request.members:
             gb_acked |= {(writer, member, _block(b)) for b in blocks if (member, b) not in request.missing}
     copying = {
-        (job.owner, _block(a), at // WORD, _block(b), to // WORD)
-        for job in m.jobs
-        for a, at, b, to, _ in job.pieces
+        (job.owner, _block(a), at // WORD, _block(b), to // WORD) for job in m.jobs for a, at, b, to, _ in job.pieces
     }
     pending = {slot: m.board.count(slot) for slot in m.board.pending if m.board.count(slot)}
     return {

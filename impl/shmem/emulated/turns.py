@@ -125,9 +125,7 @@ class Turns:
             return first
         first = asleep[0]
         story = "; ".join(f"{s.name} waits in {s.what}" for s in asleep)
-        first.verdict = Deadlock(
-            first.what, f"nobody can go on ({story})", "look for a missing send or arrive"
-        )
+        first.verdict = Deadlock(first.what, f"nobody can go on ({story})", "look for a missing send or arrive")
         return first
 
     def settle(self) -> None:

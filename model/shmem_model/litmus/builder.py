@@ -99,9 +99,7 @@ class Builder(StatementBuilder):
         """Statements behind a colon."""
         return parts
 
-    def choice(
-        self, word: Token, condition: sx.Condition, then: Body, _: Token | None, other: Body | None
-    ) -> st.If:
+    def choice(self, word: Token, condition: sx.Condition, then: Body, _: Token | None, other: Body | None) -> st.If:
         """`if … else …`"""
         return st.If(condition, then, other or (), pos=at(word))
 

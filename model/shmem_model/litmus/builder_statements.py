@@ -34,9 +34,7 @@ class StatementBuilder(HeadBuilder):
         target = name(register, RegisterName)
         return make(target, place.region, place.index, value(operand), pos=at(register))
 
-    def compare_swap(
-        self, register: Token, _: Token, place: Place, old: Operand, new: Operand
-    ) -> st.CompareSwap:
+    def compare_swap(self, register: Token, _: Token, place: Place, old: Operand, new: Operand) -> st.CompareSwap:
         """`r0 = compare_swap x[i] old new`"""
         target = name(register, RegisterName)
         return st.CompareSwap(target, place.region, place.index, value(old), value(new), pos=at(register))
@@ -135,9 +133,7 @@ class StatementBuilder(HeadBuilder):
 
     def unmap(self, word: Token, region: Token, agent: Token | None) -> st.Unmap:
         """`unmap x [dev0]`"""
-        return st.Unmap(
-            name(region, RegionName), None if agent is None else name(agent, AgentName), pos=at(word)
-        )
+        return st.Unmap(name(region, RegionName), None if agent is None else name(agent, AgentName), pos=at(word))
 
     def shootdown(self, word: Token, region: Token, agent: Token) -> st.Shootdown:
         """`shootdown x dev0`"""

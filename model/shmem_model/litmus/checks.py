@@ -78,9 +78,7 @@ def _check_names(program: sx.Program, scope: Scope) -> None:
     for block in program.blocks:
         if block.agent in blocks:
             first = blocks[block.agent].pos.line
-            fail(
-                block.pos, f"agent '{block.agent}' has two blocks", f"the first is in line {first}: join them"
-            )
+            fail(block.pos, f"agent '{block.agent}' has two blocks", f"the first is in line {first}: join them")
         blocks[block.agent] = block
     _check_name_space(program, scope)
 
@@ -103,9 +101,7 @@ def _check_name_space(program: sx.Program, scope: Scope) -> None:
 def _clash(name: Name, noun: str, first_noun: str) -> str:
     if noun == first_noun:
         return f"{noun} '{name}' is declared twice"
-    return f"'{name}' names a {noun}, but is the name of a {first_noun} already".replace(
-        "a agent", "an agent"
-    )
+    return f"'{name}' names a {noun}, but is the name of a {first_noun} already".replace("a agent", "an agent")
 
 
 def _check_head(program: sx.Program, scope: Scope) -> None:
@@ -232,9 +228,7 @@ def _check_slots(statement: st.SendBatch | st.WaitAny) -> None:
         if slot in slots[:i]:
             fail(slot.pos, f"slot {slot} is named twice", "name it once")
         if isinstance(statement, st.WaitAny) and isinstance(slot, SlotName) != isinstance(slots[0], SlotName):
-            fail(
-                slot.pos, "numbers and names of slots are mixed", "the register could not tell which one came"
-            )
+            fail(slot.pos, "numbers and names of slots are mixed", "the register could not tell which one came")
 
 
 def _size(target: sx.Target, scope: Scope) -> int:

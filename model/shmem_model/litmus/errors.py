@@ -46,9 +46,7 @@ class LitmusError(Exception):
     def located(self, file: str, lines: list[str]) -> LitmusError:
         """The same error with the file name and its source line filled in."""
         source = lines[self.line - 1] if 0 < self.line <= len(lines) else ""
-        return LitmusError(
-            self.message, file=file, line=self.line, column=self.column, hint=self.hint, source=source
-        )
+        return LitmusError(self.message, file=file, line=self.line, column=self.column, hint=self.hint, source=source)
 
     def render(self) -> str:
         """The one line, then the source line, then a caret under the guilty column."""

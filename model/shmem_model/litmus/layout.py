@@ -111,9 +111,7 @@ class Indentation:
         depths, last = [0], None
         for token in stream:
             if last is None and token.type != "_NL" and (token.column or 1) > 1:
-                raise _unexpected(
-                    token.line, 1, "unexpected indentation", "the head starts in the first column"
-                )
+                raise _unexpected(token.line, 1, "unexpected indentation", "the head starts in the first column")
             last = token
             yield token
             if token.type == "_NL":
@@ -130,17 +128,13 @@ class Indentation:
         if depth > depths[-1]:
             depths.append(depth)
             if len(depths) > words.MAX_INDENTS:
-                raise _unexpected(
-                    token.end_line, depth + 1, "nested too deep", f"the limit is {words.MAX_INDENTS}"
-                )
+                raise _unexpected(token.end_line, depth + 1, "nested too deep", f"the limit is {words.MAX_INDENTS}")
             yield _marker("_INDENT", token)
         while depth < depths[-1]:
             depths.pop()
             if depth > depths[-1]:
                 message = "this indentation matches no block around it"
-                raise _unexpected(
-                    token.end_line, depth + 1, message, "align it with the block that it belongs to"
-                )
+                raise _unexpected(token.end_line, depth + 1, message, "align it with the block that it belongs to")
             yield _marker("_DEDENT", token)
 
 

@@ -72,9 +72,7 @@ def explain(error: UnexpectedInput, lines: list[str]) -> LitmusError:
         if found:
             message, hint, column = found
             return LitmusError(message, line=spot.line, column=column, hint=hint)
-    return LitmusError(
-        f"unexpected {quoted(spot.text)}", line=spot.line, column=spot.column, hint=_wanted(spot)
-    )
+    return LitmusError(f"unexpected {quoted(spot.text)}", line=spot.line, column=spot.column, hint=_wanted(spot))
 
 
 def _spot(error: UnexpectedToken, lines: list[str]) -> Spot:

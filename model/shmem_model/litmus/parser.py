@@ -64,9 +64,7 @@ def parse_file(path: str | os.PathLike[str]) -> Program:
         raise LitmusError("this is a folder", file=file, hint="name a file in it") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise LitmusError(
-            f"cannot read the file: {reason}", file=file, hint="check its name and rights"
-        ) from None
+        raise LitmusError(f"cannot read the file: {reason}", file=file, hint="check its name and rights") from None
     return parse_text(_decode(data, file), file)
 
 

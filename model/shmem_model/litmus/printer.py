@@ -181,7 +181,5 @@ def condition(node: sx.Condition) -> str:
             inner = condition(node.part)
             return f"not ({inner})" if isinstance(node.part, sx.And | sx.Or) else f"not {inner}"
         case sx.And():
-            return " and ".join(
-                f"({condition(p)})" if isinstance(p, sx.Or) else condition(p) for p in node.parts
-            )
+            return " and ".join(f"({condition(p)})" if isinstance(p, sx.Or) else condition(p) for p in node.parts)
     return " or ".join(map(condition, node.parts))
