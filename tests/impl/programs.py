@@ -188,3 +188,12 @@ def read_when_told(agent: shmem.Agent, r: shmem.SharedMemoryRegion) -> bytes:
     agent.send("host", 9)
     agent.wait(7)
     return agent.read(r, 0, 8)
+
+
+def maintain_beside(agent: shmem.Agent, r: shmem.SharedMemoryRegion) -> None:
+    """Write and publish for ever, beside the host that owns the region."""
+    agent.map(r, "rw")
+    while True:
+        agent.copy_in(r, b"data")
+        agent.atomic_add(r, 8, 1)
+        time.sleep(0.0005)
