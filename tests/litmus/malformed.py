@@ -78,6 +78,11 @@ HEADS = [
         f"region y: ¦{'9' * 400} lines of 1 word, exclusive host",
         "99... is out of range",
     ),
+    (
+        "too much memory",
+        "region y: 64 lines of 63 words, exclusive host\nregion ¦z: 1 line of 64 words, exclusive host",
+        "with region 'z' there are 4100 words of memory; the limit is 4096",
+    ),
     ("region without sharing", "region y: 1 line of 1 word¦", "the line ends too early; expected ','"),
     ("region of unknown sharing", "region y: 1 line of 1 word, ¦shared host", "unexpected 'shared'"),
     (

@@ -6,7 +6,7 @@ import pytest
 
 from shmem_model.litmus import catalogue, parse_file, parse_text, world
 from shmem_model.litmus import syntax as sx
-from shmem_model.litmus.answers import LIMIT, race_machine
+from shmem_model.litmus.answers import LIMIT, answer_text, race_machine
 from shmem_model.litmus.compiled import Compiled, compile_program
 from shmem_model.litmus.deadlock import stuck_states
 from shmem_model.litmus.footprint import used_words
@@ -125,3 +125,22 @@ def test_race_free_programs_are_sequentially_consistent() -> None:
             compared += 1
             assert registers_after(program, OUTCOME) == registers_after(program, CUSTODY), program.name
     assert compared > 30
+
+
+REGISTER_NEVER_CHANGES = """litmus register-never-changes
+platform weakest
+region x: 1 line of 4 words, exclusive host
+host:
+    i = 3
+    x[i] = 1
+    j = 4
+    x[j] = 1
+ask host.j == 4
+expect allowed
+expect fault
+"""
+
+
+def test_a_register_that_never_changes_is_no_bit_of_the_state() -> None:
+    found = answer_text(REGISTER_NEVER_CHANGES)
+    assert [question.answer for question in found.questions] == ["allowed", "fault"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import random
 import re
@@ -107,6 +108,11 @@ def test_a_missing_file_and_a_folder_are_one_line(tmp_path: Path):
     assert "No such file" in str(file_error(tmp_path / "none.litmus"))
     assert "this is a folder" in str(file_error(tmp_path))
     assert "cannot read the file" in str(file_error("nul\0byte"))
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe.litmus")
+    assert "this is a pipe, not a file; save" in str(file_error(tmp_path / "pipe.litmus"))
 
 
 ODD_BYTES = [

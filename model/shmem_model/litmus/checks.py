@@ -114,7 +114,18 @@ def _check_head(program: sx.Program, scope: Scope) -> None:
             message = f"slot {grant.slot} of '{grant.receiver}' is declared twice"
             fail(grant.slot.pos, message, f"the first is in line {granted[key].pos.line}: join them")
         granted[key] = grant
+    _check_memory(program, scope)
     _check_start_values(program, scope)
+
+
+def _check_memory(program: sx.Program, scope: Scope) -> None:
+    """All regions together: the machine is written out for every one of their words."""
+    total = 0
+    for region in (*program.regions, *scope.allocated):
+        total += region.words
+        if total > words.MAX_WORDS:
+            message = f"with region '{region.name}' there are {total} words of memory"
+            fail(region.name.pos, message, f"the limit is {words.MAX_WORDS} in all regions together")
 
 
 def _check_start_values(program: sx.Program, scope: Scope) -> None:

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import functools
 import os
+import stat
 from importlib import resources
 from typing import TYPE_CHECKING, Any, cast
 
@@ -58,14 +59,22 @@ def parse_file(path: str | os.PathLike[str]) -> Program:
     """Parse one litmus file; a file that cannot be read is a `LitmusError` too."""
     file = str(os.fspath(path))
     try:
-        with open(path, "rb") as stream:
-            data = stream.read(words.MAX_BYTES + 1)
+        data = _bytes_of(path, file)
     except IsADirectoryError:
         raise LitmusError("this is a folder", file=file, hint="name a file in it") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise LitmusError(f"cannot read the file: {reason}", file=file, hint="check its name and rights") from None
     return parse_text(_decode(data, file), file)
+
+
+def _bytes_of(path: str | os.PathLike[str], file: str) -> bytes:
+    """What the file holds, as far as it may be read; a pipe is refused, since it may never answer."""
+    kind = stat.S_IFMT(os.stat(path).st_mode)
+    if kind in (stat.S_IFIFO, stat.S_IFSOCK):
+        raise LitmusError("this is a pipe, not a file", file=file, hint="save what it says as a file")
+    with open(path, "rb") as stream:
+        return stream.read(words.MAX_BYTES + 1)
 
 
 def _decode(data: bytes, file: str) -> str:

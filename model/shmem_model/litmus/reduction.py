@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from shmem_model.language import FALSE, TRUE, Function, Term
+from shmem_model.language import BOOL, FALSE, TRUE, Function, Term
 from shmem_model.language import terms as t
 from shmem_model.machine import vocabulary as m
 from shmem_model.machine.caches import nothing_posted, some_dirty
@@ -91,8 +91,10 @@ class Layout:
         if function not in ground.partial.cells:
             return []
         cell = ground.partial.cells[function][ground.cell_index(function, indices)]
-        nodes = (cell,) if isinstance(cell, int) else cell
-        return [ground.positions.get(node) for node in nodes]
+        if not isinstance(cell, int):
+            return [ground.positions.get(node) for node in cell]
+        # A bare int is a node only where the function is a truth value; elsewhere it is the number of an element.
+        return [ground.positions.get(cell)] if function.result is BOOL else []
 
     def mask(self, function: Function, *indices: int) -> int:
         """The bits of a cell that can change, as a mask."""
