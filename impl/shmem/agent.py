@@ -74,7 +74,8 @@ class Agent(Memory, Slots):
         team.leave(timeout)
 
     def barrier(self, team: Team, *regions: SharedMemoryRegion, timeout: float | None = None) -> None:
-        """`arrive` and `leave`; after TimedOut call it again, or `leave`."""
+        """`arrive` and `leave`; after TimedOut this member stays arrived: `leave` (a dissemination team: call this
+        again)."""
         if team.flavour == "dissemination":
             for region in regions:
                 self.flush(region)

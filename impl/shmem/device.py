@@ -103,6 +103,7 @@ class ProcessDevice(Device):
         self._send_lock = threading.Lock()
         self._tasks: dict[int, Task] = {}
         self._number = 0
+        self.on_death: Callable[[str], None] = lambda name: None
         self._closing = False
         self._lost = False
         self._listener: threading.Thread | None = None
@@ -175,6 +176,8 @@ class ProcessDevice(Device):
             self._lost = True
             tasks, self._tasks = self._tasks, {}
         self.process.wait()
+        if not self._closing:
+            self.on_death(self.name)
         for task in tasks.values():
             task.future.set_exception(self._gone(task.what))
 
@@ -200,6 +203,7 @@ class ProcessDevice(Device):
 
     def close(self) -> None:
         """Let what it runs end within a moment (so that its errors are heard), then end it."""
+        self._closing = self.process.poll() is None  # else it has died, and that is told
         with contextlib.suppress(OSError):
             _send(self._sock, None)
         try:

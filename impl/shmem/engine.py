@@ -119,24 +119,33 @@ class Notifier:
         while not self._stopping:
             seen = agent.bell.load32(layout.BELL)
             agent._refresh()
-            with self._lock:
-                slots = tuple(self.callbacks)
             self._feed()
-            got = agent.inbox.spin(slots, agent.sticky, 0) if slots else -1
-            if got < 0 and not self._stopping:
-                # Descriptors are fed before each sleep; any send after the bell was read ends it at once.
-                agent.own.add32(layout.OWN_WAITING, 1)
-                self._feed()
-                got = agent.inbox.sleep(slots, agent.sticky, seen, -1)
-                agent.own.add32(layout.OWN_WAITING, -1 & 0xFFFFFFFF)
-            if got >= 0:
-                self._call(slots[got // layout.MAX_AGENTS], agent._names.get(got % layout.MAX_AGENTS, "?"))
+            if self._take() or self._stopping:
+                continue
+            # Looked at once more after this thread counts as waiting: any send from then on ends the sleep at
+            # once. The sleep itself takes nothing, since a callback may be gone before it ends.
+            agent.own.add32(layout.OWN_WAITING, 1)
+            self._feed()
+            if not any(map(agent.inbox.pending, list(self.callbacks))):
+                agent.inbox.sleep((), agent.sticky, seen, -1)
+            agent.own.add32(layout.OWN_WAITING, -1 & 0xFFFFFFFF)
 
-    def _call(self, slot: int, sender: str) -> None:
-        callback = self.callbacks.get(slot)
+    def _take(self) -> bool:
+        """Take one notification for a callback that is registered now, and run it; whether there was one."""
+        agent = self.agent
+        with self._lock:
+            slots = tuple(self.callbacks)
+            got = agent.inbox.spin(slots, agent.sticky, 0) if slots else -1
+            if got < 0:
+                return False
+            slot = slots[got // layout.MAX_AGENTS]
+            callback = self.callbacks[slot]
+        self._call(slot, callback, agent._names.get(got % layout.MAX_AGENTS, "?"))
+        return True
+
+    def _call(self, slot: int, callback: Callable[[str], None], sender: str) -> None:
         try:
-            if callback is not None:
-                callback(sender)
+            callback(sender)
         except Exception as error:
             self.agent.latch(f"callback of slot {slot}", error, traceback.format_exc())
 

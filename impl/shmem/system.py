@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import secrets
 import socket
@@ -191,6 +192,8 @@ class System:
                     "owner": self.host.name, "options": options,
                 },
             )  # fmt: skip
+            if "trace" in options:
+                device.on_death = functools.partial(tracing.note_death, options["trace"])
             self.devices.append(device)
             started.append(device)
         for device in started:

@@ -8,13 +8,14 @@ order of lines.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from shmem.errors import ShmemError
@@ -47,13 +48,23 @@ def start(path: str, platform: Platform, cached: bool, agents: list[str]) -> Non
 def attach(agent: Any, path: str) -> None:
     """Trace an agent from now on."""
     tracer = _Tracer(agent, os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC))
-    names = "alloc free map unmap read write view flush invalidate fence send send_batch poll gb_begin gb_end"
-    for name in [*names.split(), "copy_start", "copy_wait", "compact"]:
+    names = "alloc free map unmap read write view flush invalidate fence poll gb_begin gb_end copy_start"
+    for name in [*names.split(), "copy_wait", "compact", "arrive", "leave"]:
         tracer.wrap(name, getattr(tracer, f"on_{name}", tracer.on_any))
     tracer.wrap("_wait", tracer.on_wait)
     tracer.wrap("_atomic", tracer.on_atomic)
-    tracer.wrap("arrive", tracer.on_arrive)
-    tracer.wrap("leave", tracer.on_leave)
+    tracer.wrap_sends()
+    tracer.wrap_forms()
+    tracer.wrap_close()
+
+
+def note_death(path: str, name: str) -> None:
+    """Write the event of an agent whose process was killed, after the last one that it could write itself."""
+    with open(path, "rb") as file:
+        mine = sum(json.loads(line).get("agent") == name for line in file if line.endswith(b"\n"))
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    os.write(fd, (json.dumps({"agent": name, "n": mine, "action": "die"}) + "\n").encode())
+    os.close(fd)
 
 
 def value_of(data: Any) -> str:
@@ -91,10 +102,15 @@ class _Tracer:
         self.agent = agent
         self.fd = fd
         self.number = 0
+        self.emulated = hasattr(agent, "machine")
         self.lock = threading.Lock()
+        # Two threads that send to one slot must not tell the same count; emulated calls are in turn anyway.
+        self.sending: Any = contextlib.nullcontext() if self.emulated else threading.Lock()
 
     def emit(self, event: Event) -> None:
         with self.lock:
+            if self.fd < 0:
+                return  # the agent has left
             whole = {"agent": self.agent.name, "n": self.number} | event
             self.number += 1
             os.write(self.fd, (json.dumps(whole) + "\n").encode())
@@ -108,13 +124,96 @@ class _Tracer:
             try:
                 result = plain(*args, **kwargs)
             except ShmemError as error:
-                self.emit({"action": name.lstrip("_"), "error": type(error).__name__, "where": at})
+                self.emit(self.failed(name.lstrip("_"), error, args) | {"where": at})
                 raise
             for event in describe(name, result, *args, **kwargs):
                 self.emit(event | {"where": at})
             return result
 
         setattr(self.agent, name, traced)
+
+    def failed(self, action: str, error: ShmemError, args: tuple[Any, ...]) -> Event:
+        """The event of a refusal or fault."""
+        place = {"region": _region(args[0])} if args and isinstance(args[0], SharedMemoryRegion) else {}
+        return {"action": action, **place, "error": type(error).__name__}
+
+    def wrap_sends(self) -> None:
+        """Each notification is one event, also those of a batch."""
+        one, many = self.agent.send, self.agent.send_batch
+
+        def traced(call: Callable[[], None], to: str, slots: tuple[int, ...]) -> None:
+            at = where()
+            with self.sending:
+                try:
+                    call()
+                except ShmemError as error:
+                    self.emit({"action": "send", "to": to, "error": type(error).__name__, "where": at})
+                    raise
+                for i, slot in enumerate(slots):
+                    count = self.agent._counted(to, slot) - slots[i + 1 :].count(slot)
+                    self.emit({"action": "send", "to": to, "slot": slot, "count": count, "where": at})
+
+        def send(to: str, slot: int, n: int = 1) -> None:
+            traced(lambda: one(to, slot, n), to, (slot,) * n)
+
+        def send_batch(to: str, slots: Any) -> None:
+            numbers = tuple(slots)
+            traced(lambda: many(to, numbers), to, numbers)
+
+        self.agent.send_batch = send_batch
+        if not self.emulated:  # there a single send is a batch of one
+            self.agent.send = send
+
+    def wrap_forms(self) -> None:
+        """What is taken by a callback, and the barrier that has no split phase."""
+        on, barrier = self.agent.on, self.agent.barrier
+
+        def traced_on(slot: int, callback: Callable[[str], None] | None) -> None:
+            def heard(sender: str) -> None:
+                for event in self.on_wait("wait", (slot, sender)):
+                    self.emit(event)
+                if callback is not None:
+                    callback(sender)
+
+            on(slot, heard if callback is not None else None)
+
+        def traced_barrier(team: Any, *regions: SharedMemoryRegion, timeout: float | None = None) -> None:
+            if self.emulated or team.flavour != "dissemination":
+                barrier(team, *regions, timeout=timeout)
+                return
+            at, again = where(), team.inside
+            leave: Event = {"action": "leave", "team": team.name, "where": at}
+            try:
+                barrier(team, *regions, timeout=timeout)
+            except ShmemError as error:
+                leave["error"] = type(error).__name__
+                raise
+            finally:
+                if not again:
+                    self.emit({"action": "arrive", "team": team.name, "epoch": team.epoch, "where": at})
+                self.emit(leave | {"epoch": team.epoch})
+
+        self.agent.on, self.agent.barrier = traced_on, traced_barrier
+
+    def wrap_close(self) -> None:
+        """The file goes with the agent; `die` is its last event."""
+        close, die = self.agent.close, self.agent.die
+        dead: list[bool] = []
+
+        def traced_close() -> None:
+            close()
+            with self.lock:
+                fd, self.fd = self.fd, -1
+            if fd >= 0:
+                os.close(fd)
+
+        def traced_die() -> None:
+            if not dead:
+                dead.append(True)
+                self.emit({"action": "die"})
+            die()
+
+        self.agent.close, self.agent.die = traced_close, traced_die
 
     # -- one method for each form of event: (name of the method, its result, its arguments) ----------------
 
@@ -154,7 +253,7 @@ class _Tracer:
         *_: Any,
         **__: Any,
     ) -> list[Event]:
-        if hasattr(self.agent, "machine"):
+        if self.emulated:
             return []  # its reads and writes are events of their own
         offset, length = range if range is not None else (0, region.size)
         place = {"region": _region(region), "range": [offset, length]}
@@ -180,14 +279,6 @@ class _Tracer:
         return [event | {key: value for key, value in kwargs.items() if value}]
 
     on_invalidate = on_flush
-
-    def on_send(self, name: str, result: None, to: str, slot: int, n: int = 1) -> list[Event]:
-        return [{"action": "send", "to": to, "slot": slot, "count": self.agent._counted(to, slot)}]
-
-    def on_send_batch(self, name: str, result: None, to: str, slots: Any) -> list[Event]:
-        if hasattr(self.agent, "machine") and isinstance(slots, list) and len(slots) == 1:
-            return []  # a single send is told by `send`
-        return [event for slot in slots for event in self.on_send("send", None, to, slot)]
 
     def on_poll(self, name: str, result: bool, slot: int) -> list[Event]:
         return [{"action": "poll", "slot": slot, "got": result, "upto": self.agent._upto(slot)}]
@@ -220,11 +311,14 @@ class _Tracer:
         return [{"action": "arrive", "team": team.name, "epoch": result}]
 
     def on_leave(self, name: str, result: None, team: Any, *args: Any, **kwargs: Any) -> list[Event]:
-        if hasattr(self.agent, "machine"):
+        if self.emulated:
             epoch = self.agent.machine.board.barriers[team.key].left[self.agent.name]
         else:
             epoch = team.epoch
         return [{"action": "leave", "team": team.name, "epoch": epoch}]
+
+    def on_gb_begin(self, name: str, result: None, region: SharedMemoryRegion, agents: Iterable[str]) -> list[Event]:
+        return [{"action": name, "region": _region(region), "agents": list(agents)}]
 
     def on_copy_start(
         self,

@@ -67,7 +67,7 @@ FEATURES: dict[str, tuple[str, str, str]] = {
     "auto by link-cost model": ("test_transfer", "test_auto_follows_the_stated_model", IMPLEMENTATION),
     "copy buffers from the same pool": ("test_transfer", "test_copy_buffers_are_seen", IMPLEMENTATION),
     "request/response channel": ("test_transfer", "test_channel_between_processes", IMPLEMENTATION),
-    "several host processes": ("test_death", "test_kill_at_random_points", DRIVER),
+    "several host processes": ("test_kills", "test_kill_of_host_processes", DRIVER),
     "real identity": ("test_hostile", "test_a_stranger_of_another_uid", DRIVER),
     "secure memory: own arena, not dumped": (
         "test_regions",
@@ -79,11 +79,17 @@ FEATURES: dict[str, tuple[str, str, str]] = {
         "test_secure_memory_above_the_limit",
         IMPLEMENTATION,
     ),
-    "death of anything": ("test_death", "test_kill_of_the_daemon_is_told", DRIVER),
+    "flag SECURE": ("test_flags", "test_secure_memory_is_locked_and_dumped", IMPLEMENTATION),
+    "flag NO_COMPACT": ("test_flags", "test_no_compact_keeps_a_region", IMPLEMENTATION),
+    "flag UNCACHED": ("test_flags", "test_uncached_memory_is_in_no_cache", IMPLEMENTATION),
+    "death of a device, told in time": ("test_survivors", "test_death_of_a_device_is_told_in_time", DRIVER),
+    "death of the daemon, told in time": ("test_survivors", "test_death_of_the_daemon_is_told", DRIVER),
+    "death of a host process": ("test_kills", "test_kill_of_host_processes", DRIVER),
+    "waiting without CPU": ("test_waiting", "test_nobody_uses_cpu_while_all_wait", IMPLEMENTATION),
     "emulated memory, seeds and replays": ("test_emulated", "test_the_wrong_protocol_fails", IMPLEMENTATION),
     "article's steps, model loading, inference": ("test_examples", "test_an_example_answers", IMPLEMENTATION),
     "before/after figures": ("test_examples", "test_demo_measures_both_modes", DRIVER),
-    "tracing": ("test_transfer", "test_a_trace_has_every_event", IMPLEMENTATION),
+    "tracing": ("test_tracing", "test_a_trace_covers_batches_teams", IMPLEMENTATION),
     "inspection commands": ("test_commands", "test_ls_and_show_tell", DRIVER),
 }
 

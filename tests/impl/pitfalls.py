@@ -11,6 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import shmem
+from shmem.driver.records import Arena
+from shmem.driver.records import Region as Record
+from shmem.emulated.machine import EmulatedService
 
 Region = shmem.SharedMemoryRegion
 OLD, NEW = bytes(8), b"new data"
@@ -201,6 +204,39 @@ def p24(s: shmem.System, right: bool) -> bool:
     return NEW in (seen, task.result())
 
 
+class HastyDriver(EmulatedService):
+    """P-22: it moves a region without asking caches, buffers and translations to let go of it first."""
+
+    def in_use(self, region: Record) -> bool:
+        """It does not look."""
+        return False
+
+    def _move(self, arena: Arena, region: Record, target: int) -> bool:
+        hush, self.hardware.hush = self.hardware.hush, lambda frame: None  # type: ignore[method-assign]
+        try:
+            return super()._move(arena, region, target)
+        finally:
+            self.hardware.hush = hush  # type: ignore[method-assign]
+
+
+def p22(s: shmem.System, right: bool) -> bool:
+    """P-22: compaction while an agent holds a dirty line; the wrong one is the driver, not the program."""
+    assert s.driver is not None
+    if not right:
+        s.driver.service.__class__ = HastyDriver
+    hole, r = (s.host.alloc_broadcast(64, ["dev0"]) for _ in range(2))
+    s.host.map(r)
+    task = s.devices[0].run(read_after_notification, r, "late")
+    s.host.wait(1)
+    s.host.write(r, 0, NEW)
+    s.host.free(hole)
+    assert s.host.compact()["moved"] == 1
+    s.host.flush(r)
+    s.host.fence()
+    s.host.send("dev0", 7)
+    return bool(task.result() == NEW)
+
+
 @dataclass(frozen=True)
 class Pitfall:
     """A protocol and the platform on which it goes wrong."""
@@ -212,7 +248,7 @@ class Pitfall:
 PITFALLS = {
     "P-1": Pitfall(p1), "P-2": Pitfall(p2), "P-3": Pitfall(p3), "P-4": Pitfall(p4), "P-4b": Pitfall(p4b),
     "P-5": Pitfall(p5), "P-6": Pitfall(p6), "P-15": Pitfall(p15), "P-21": Pitfall(p21),
-    "P-24": Pitfall(p24, "coherent"),
+    "P-22": Pitfall(p22), "P-24": Pitfall(p24, "coherent"),
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@ commanded."""
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +25,11 @@ def test_the_wrong_protocol_fails_and_replays_from_its_seed(name: str) -> None:
     assert not holds(name, failing, right=False)
 
 
-@pytest.mark.parametrize("runs", [40, pytest.param(1000, marks=pytest.mark.slow)])
+# SHMEM_PITFALL_RUNS=100000 is the long run of the slow tier: some minutes of one core for each pitfall.
+RUNS = int(os.environ.get("SHMEM_PITFALL_RUNS", "1000"))
+
+
+@pytest.mark.parametrize("runs", [40, pytest.param(RUNS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", PITFALLS)
 def test_the_right_protocol_never_fails(name: str, runs: int) -> None:
     assert [seed for seed in range(runs) if not holds(name, seed, right=True)] == []
