@@ -9,7 +9,6 @@ import pytest
 
 import shmem
 
-
 # Libraries that are measured beside this one, or used by pytest, may put these there meanwhile.
 FOREIGN = ("psm_", "sem.", "iox2_", "shmem_bench_")
 

@@ -59,7 +59,7 @@ for line in sys.stdin:
 
 
 @pytest.mark.usefixtures("nothing_left")
-@pytest.mark.parametrize("kills", [5, pytest.param(80, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [3, pytest.param(80, marks=pytest.mark.slow)])
 def test_kill_of_host_processes_at_random_points(tmp_path: Path, kills: int) -> None:
     choose = random.Random(3)
     pattern = bytes(range(250)) * 20

@@ -24,7 +24,7 @@ from tests.impl.daemons import daemon
 from tests.impl.patience import running, until
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
-DEATHS = pytest.mark.parametrize("deaths", [5, pytest.param(40, marks=pytest.mark.slow)])
+DEATHS = pytest.mark.parametrize("deaths", [3, pytest.param(40, marks=pytest.mark.slow)])
 MEDIAN, WORST = 1.0, 15.0
 PAIR = ["host", "dev0"]
 Survive = Callable[[], object]
