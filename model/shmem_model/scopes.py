@@ -105,7 +105,7 @@ _ALL = (
     NamedScope(
         "two-slots",
         "a slot in either direction",
-        "small",
+        "medium",
         _TWO.but(
             actions=("fill", "write", "flush", "drain", "fence", "send", "wait", "poll"), receivers=(0, 1), tokens=2
         ),

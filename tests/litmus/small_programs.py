@@ -50,6 +50,7 @@ PLAIN = (
     "assert r0 != 2",
     "r1 = r0 + 1",
 )
+MAPPING = ("unmap x", "unmap x {other}", "unmap x {other}", "map x", "shootdown x {other}")
 LIVING = (
     "unmap x",
     "unmap x {other}",
@@ -65,8 +66,12 @@ LIVING = (
 )
 
 
-def small_program(seed: int, length: int = 4, living: bool = False, third: bool = False) -> str:
-    """A program of two or three agents as text; with `living` also mappings, allocation, moves and death."""
+def small_program(seed: int, length: int = 4, living: bool = False, third: bool = False, mapping: bool = False) -> str:
+    """A program of two or three agents as text; with `living` also mappings, allocation, moves and death.
+
+    With `mapping` only mappings change, so nothing but a program or the hardware makes a translation go away.
+    """
+    words = PLAIN + LIVING if living else PLAIN + MAPPING * 3 if mapping else PLAIN
     pick = random.Random(seed)
     lines = [f"litmus small-{seed}", f"platform {pick.choice(PLATFORMS)}"]
     if living:
@@ -81,7 +86,7 @@ def small_program(seed: int, length: int = 4, living: bool = False, third: bool 
         lines.append(f"{agent}:")
         copied = False
         for _ in range(pick.randint(1, length)):
-            text = pick.choice(PLAIN + LIVING if living else PLAIN)
+            text = pick.choice(words)
             text = text.format(r=pick.choice(("r0", "r1")), other=other)
             if text.startswith("alloc"):
                 if allocated:

@@ -179,6 +179,19 @@ def test_refusals_and_faults_end_the_agent() -> None:
     assert ask("host:\n    free x\n    r0 = 1\n", "no-fault", "host.r0 == 0") == ["fault", "allowed"]
 
 
+def test_unmap_leaves_an_old_translation_that_may_go_at_any_moment() -> None:
+    used = "host:\n    wait n\n    unmap x dev0\n    send dev0 m\n"
+    late = "dev0:\n    r0 = x[0]\n    send host n\n    wait m\n    r0 = x[0]\n    r1 = 1\n"
+    assert ask(used + late, "no-fault") == ["fault"]
+    assert ask(used + late, "no-deadlock") == ["no-deadlock"]
+
+
+def test_unmap_rescues_nobody_who_polls_through_the_old_translation() -> None:
+    polls = "dev0:\n    r0 = x[0]\n    send host n\n    until r0 == 1:\n        r0 = x[0]\n"
+    assert ask("host:\n    wait n\n    unmap x dev0\n" + polls, "no-deadlock") == ["deadlock"]
+    assert ask("host:\n    wait n\n    unmap x dev0\n    shootdown x dev0\n" + polls, "no-deadlock") == ["no-deadlock"]
+
+
 def test_the_name_of_a_fault_is_shown() -> None:
     text = HEAD.format(platform="weakest") + "dev0:\n    y[0] = 1\nexpect no-fault\n"
     assert answer_text(text).questions[0].run == ["dev0:7: y[0] = 1  -> ReadOnly, dev0 ends"]

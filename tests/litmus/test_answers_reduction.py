@@ -52,17 +52,17 @@ def test_catalogue_sample_has_the_outcomes_of_the_full_machine(path) -> None:
     assert everything(program, reduced=True, local=False) == full
 
 
-@pytest.mark.parametrize("living", [False, True], ids=["plain", "living"])
+@pytest.mark.parametrize("kind", ["plain", "living", "mapping"])
 @pytest.mark.parametrize("first", [100, 200, 300])
-def test_random_programs_have_the_outcomes_of_the_full_machine(first: int, living: bool) -> None:
+def test_random_programs_have_the_outcomes_of_the_full_machine(first: int, kind: str) -> None:
     compared = 0
     for seed in range(first, first + 20):
-        program = parse_text(small_program(seed, living=living))
+        program = parse_text(small_program(seed, living=kind == "living", mapping=kind == "mapping"))
         full = everything(program, reduced=False, local=False)
         if full is not None:
             compared += 1
             reduced = everything(program, reduced=True, local=True)
-            assert reduced == full, small_program(seed, living=living)
+            assert reduced == full, program
     assert compared >= 12
 
 

@@ -13,7 +13,9 @@ The full machine may fill, evict and translate any line at any time.  For an ans
 `compact` asks the driver to move what it likes: while some agent is at that statement the driver may freeze any line,
 wait until it is quiet and move it to any free frame; the agent goes on when no line is frozen.  The driver may also
 find nothing worth moving, so both are covered.  After a death, or where memory is freed or allocated, the driver shoots
-down, scrubs and reclaims at any time; `unmap` alone shoots nothing down.
+down, scrubs and reclaims at any time.  After a mere `unmap` the old translation may stay as long as it likes (H7) and
+may be gone at any moment, since a translation cache replaces entries and the driver shoots down when it sees fit: an
+access through it may succeed and may fault, and nobody can count on either.
 """
 
 from __future__ import annotations
@@ -141,8 +143,9 @@ class _Environment:
                         yield from self._bound("gb_ack", values, f"{code.agent}:{call.statement.pos.line}")
 
     def _driver(self) -> Iterator[Action]:
-        if self.world.moves or self.world.dies:
+        if self.world.remaps:
             yield from self._shootdown()
+        if self.world.moves or self.world.dies:
             yield from self._base("scrub")
         if self.world.dies:
             yield from self._base("reclaim")

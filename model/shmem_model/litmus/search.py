@@ -20,7 +20,8 @@ from .driver import ACCESSES, TRANSLATED
 from .reduction import Counter, Layout, cleaning, local_when
 
 DRIVER_HELPS = ("drain", "copy_step", "gb_ack", "shootdown", "scrub", "migrate", "unfreeze", "reclaim")
-"""Steps that happen in the end, so a program may count on them; `fill` and `translate` only on demand."""
+"""Steps that happen in the end, so a program may count on them; `fill` and `translate` only on demand, `shootdown` only
+where the driver needs it: to scrub, to move, to reclaim."""
 
 
 @dataclass
@@ -196,12 +197,15 @@ class _Generator:
     def _counted_on(self, action: PackedAction) -> str:
         """When the step may be counted on to save the program, as source; empty: never."""
         base, name = action.source.action.base, action.source.action.name
+        world = self.compiled.world
+        if base == "shootdown" and name not in self.compiled.owner and not (world.moves or world.dies):
+            return ""
         if name in self.compiled.owner or base in DRIVER_HELPS:
             return "True"
         if base not in ("fill", "translate"):
             return ""
         agent, block = action.source.arguments[:2]
-        counter = next((c for c in self.counters if self.compiled.world.agents[agent] == c.code.agent), None)
+        counter = next((c for c in self.counters if world.agents[agent] == c.code.agent), None)
         if counter is None:
             return ""
         wanted = ACCESSES if base == "fill" else TRANSLATED

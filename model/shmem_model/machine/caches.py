@@ -116,7 +116,7 @@ def flush(a: Term, r: Term, b: Term, f: Term, drop: Term) -> Iterator[Part]:
     yield from _post_dirty(a, f, where=TRUE)
     yield becomes(m.dirty, a, f, EACH, to=FALSE)
     yield becomes(m.valid, a, f, to=FALSE, where=lambda *_: drop)
-    yield from custody.on_flush(a, b)
+    yield from custody.on_flush(a, b, drop)
 
 
 @action("software", a=Agent, r=Region, b=Block, f=Frame, keep=BOOL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shmem_model.language import Parameter, Term, after, invariant, step
+from shmem_model.language import BOOL, Parameter, Term, after, invariant, step
 from shmem_model.machine import vocabulary as m
 from shmem_model.machine.names import ACTION_NAMES
 from shmem_model.machine.vocabulary import Agent, Block, Epoch, Region, Slot, Token, Word
@@ -104,6 +104,12 @@ def an_invalidate_makes_published_words_current(w: Term) -> Term:
     return m.pub(_A, _B, w).implies(after(m.cur(_A, _B, w)))
 
 
+@step("flush", w=Word)
+def a_flush_that_drops_is_an_invalidate(w: Term) -> Term:
+    """After a flush that drops the line the agent is current on what it knew to be published."""
+    return (Parameter("drop", BOOL) & m.pub(_A, _B, w)).implies(after(m.cur(_A, _B, w)))
+
+
 @step("flush", "invalidate", w=Word)
 def maintenance_settles_what_was_written(w: Term) -> Term:
     """After a flush or an invalidate the agent owes no flush of the line."""
@@ -153,6 +159,7 @@ ABOUT_CUSTODY = (
     a_write_over_unfinished_reads_breaks_the_rule,
     a_fence_publishes_what_was_flushed,
     an_invalidate_makes_published_words_current,
+    a_flush_that_drops_is_an_invalidate,
     maintenance_settles_what_was_written,
     taking_learns_what_was_sent,
     leaving_learns_of_finished_reads,

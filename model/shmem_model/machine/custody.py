@@ -91,9 +91,10 @@ def _reads(a: Term, b: Term, w: Term) -> Iterator[Update]:
     yield becomes(m.word_over, EACH, EACH, a, b, w, to=FALSE)
 
 
-def on_flush(a: Term, b: Term) -> Iterator[Update]:
-    """A flush settles what the agent wrote to the line."""
+def on_flush(a: Term, b: Term, drop: Term) -> Iterator[Update]:
+    """A flush settles what the agent wrote to the line; one that drops the line is an invalidate as well."""
     yield becomes(m.unfl, a, b, EACH, to=FALSE)
+    yield becomes(m.cur, a, b, EACH, to=TRUE, where=lambda c, x, p: drop & m.pub(a, b, p))
 
 
 def on_fence(a: Term) -> Iterator[Update]:

@@ -77,8 +77,9 @@ def _uses(action: str) -> dict[str, Parameter]:
     return {p.name: p for p in MACHINE.actions[action].parameters}
 
 
-_fence, _write = _uses("fence"), _uses("write")
+_fence, _write, _flush = _uses("fence"), _uses("write"), _uses("flush")
 _FENCE_TRUSTS_ALL = becomes(m.pub, _fence["a"], EACH, EACH, to=TRUE, where=lambda c, x, p: m.cur(c, x, p))
+_ANY_FLUSH_DROPS = tuple(custody.on_flush(_flush["a"], _flush["b"], drop=TRUE))
 _WORD_ONLY = tuple(
     custody.on_write(_write["a"], _write["b"], _write["w"], _write["v"], gone=custody.only(_write["b"], _write["w"]))
 )
@@ -122,6 +123,22 @@ VISIBILITY = Theorem(
             "a_read_returns_the_last_write",
             PAIR,
             5,
+        ),
+        RedTwin(
+            "flush that says it drops the line",
+            "A flush that should drop the line and keeps it leaves the reader with its old line.",
+            no_update("flush", m.valid),
+            "a_read_returns_the_last_write",
+            PAIR,
+            10,
+        ),
+        RedTwin(
+            "monitor that takes every flush for a drop",
+            "A monitor in which a flush refreshes the line that it keeps calls a stale read right.",
+            other_updates("flush", *_ANY_FLUSH_DROPS),
+            "a_read_returns_the_last_write",
+            PAIR,
+            10,
         ),
         RedTwin(
             "fill past own posted words",
