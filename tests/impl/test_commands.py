@@ -73,3 +73,16 @@ def test_errors_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     assert "no socket" in command("driver", "--socket", str(tmp_path / "file")).stderr
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_the_command_tells_without_a_warning_which_data_plane_it_has(tmp_path: Path) -> None:
+    ruin = tmp_path / "sitecustomize.py"
+    ruin.write_text("import sys\nsys.modules['shmem._core'] = None\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    environment.pop("SHMEM_CORE", None)
+    command = [sys.executable, "-m", "shmem", "doctor", "--socket", str(tmp_path / "none")]
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "RuntimeWarning" not in told.stderr
+    command = [sys.executable, "-c", "import shmem"]
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "RuntimeWarning" in told.stderr, "a program that imports it is warned"

@@ -3,7 +3,9 @@
 import pytest
 
 from shmem_model.machine import MACHINE
-from shmem_model.readers.stateful import ClaimBroken, check, hunt, replay, stateful_machine
+from shmem_model.readers.stateful import ClaimBroken, check, hunt, replay, shortened, stateful_machine
+from shmem_model.readers.walker import Walker
+from shmem_model.readers.walks import monitor_of
 from shmem_proofs.theorems import THEOREMS
 
 TWINS = {
@@ -53,3 +55,16 @@ def test_hypothesis_makes_a_run_simpler(name):
     with pytest.raises(ClaimBroken) as caught:
         check(machine, examples=300, steps=20)
     assert twin.steps <= len(caught.value.story) <= twin.steps + 2, str(caught.value.story)
+
+
+def test_a_story_about_a_second_region_is_told_of_the_first():
+    name = "T6 scrub while words are on the way"
+    twin, scope, claim = weakened(name)
+    second = (
+        ("unmap", (0, 0, 0, 0)), ("unmap", (0, 1, 0, 0)), ("free", (1, 0, 0, 0)), ("scrub", (0,)),
+        ("alloc", (0, 1, 0, 0)), ("map", (0, 1, 0, 1)), ("translate", (0, 0, 0)), ("fill", (0, 0, 0)),
+        ("write", (0, 1, 0, 0, 0, 1)), ("unmap", (0, 0, 1, 0)), ("free", (0, 1, 0, 0)), ("scrub", (0,)),
+        ("evict", (0, 0)),
+    )  # fmt: skip
+    story = replay(scope, second, [claim])
+    assert len(shortened(Walker(scope, [claim], monitor_of(scope.machine)), story)) == twin.steps

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from shmem import words
 from shmem.agent import Agent
 from shmem.commands import emit, subcommand
 from shmem.handles import SharedMemoryRegion
@@ -146,6 +147,7 @@ def command(chosen: argparse.Namespace) -> int:
     if chosen.json:
         emit(rows, chosen.json)
         return 0
+    print(words.TOLD)
     print(f"{'':<28}{'copy P50':>12}{'P99':>10}{'shared P50':>14}{'P99':>10}  (microseconds)")
     for row in rows:
         a, b = row["copy"], row["shared"]

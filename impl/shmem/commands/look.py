@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from shmem import words
 from shmem.commands import emit, subcommand
 from shmem.driver.records import FLAG_NAMES
 from shmem.errors import DriverLost, InvalidArgument, ShmemError
@@ -199,7 +200,7 @@ def doctor(chosen: argparse.Namespace) -> int:
     if chosen.json:
         emit(found, chosen.json)
     else:
-        print(f"{len(found)} running systems, {len(bad)} with problems")
+        print(f"{len(found)} running systems, {len(bad)} with problems; {words.TOLD}")
         for address, lines in bad.items():
             for line in lines:
                 print(f"  {address}: {line}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 
-from shmem_model.language import LanguageError, Property
+from shmem_model.language import BOOL, LanguageError, Property
 from shmem_model.readers.concrete import Call, Concrete
 from shmem_model.readers.scope import Scope
 from shmem_model.readers.walker import Broken, Walker, claims_of
@@ -80,8 +80,9 @@ def at_start(walker: Walker) -> Story | None:
 def shortened(walker: Walker, story: Story) -> Story:
     """Leave out steps as long as the rest can be taken and the same claim breaks.
 
-    First long stretches, then single steps, then every two; then steps are taken at another time, and any other step
-    is tried at every point: whatever can no longer be taken after that is left out.
+    First long stretches, then single steps, then every two; then steps are taken at another time, the rest of the
+    story is told of another element (of the old region, say, instead of one that is allocated first), and any other
+    step is tried at every point: whatever can no longer be taken after that is left out.
     """
     best = _attempt(walker, story.steps, story.broken.claim)
     if best is None:
@@ -99,6 +100,7 @@ def _shorter(walker: Walker, story: Story) -> Iterator[Story]:
     tries = chain(
         ((steps, ()) for steps in _without(story.steps)),
         ((steps, last) for steps in _moved(story.steps)),
+        ((steps, last) for steps in _renamed(walker.scope, story.steps)),
         ((steps, last) for steps in _detours(walker, story.steps)),
     )
     for steps, eager in tries:
@@ -126,6 +128,23 @@ def _moved(steps: tuple[Call, ...]) -> Iterator[tuple[Call, ...]]:
             for target in range(len(steps)):
                 if target != origin:
                     yield (*rest[:target], step, *rest[target:])
+
+
+def _renamed(scope: Scope, steps: tuple[Call, ...]) -> Iterator[tuple[Call, ...]]:
+    """From some step on two elements of a sort change places."""
+    if len(steps) > SHORT:
+        return
+    sorts = {name: [p.sort for p in scope.machine.actions[name].parameters] for name, _ in steps}
+    used = sorted({(sort.name, i) for name, args in steps for sort, i in zip(sorts[name], args, strict=True)})
+    for (sort, one), (other_sort, other) in combinations(used, 2):
+        if sort != other_sort or sort == BOOL.name:
+            continue
+        swap = {one: other, other: one}
+        for start in range(len(steps)):
+            yield steps[:start] + tuple(
+                (name, tuple(swap.get(i, i) if s.name == sort else i for s, i in zip(sorts[name], args, strict=True)))
+                for name, args in steps[start:]
+            )
 
 
 def _detours(walker: Walker, steps: tuple[Call, ...]) -> Iterator[tuple[Call, ...]]:
