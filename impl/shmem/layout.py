@@ -3,13 +3,16 @@
 `_core.c` has the same constants (a test compares them).  Every page has one writer unless said otherwise, and
 no page holds an address: offsets only, so each process maps them where it likes.
 
-| page | written by | read by | holds | |---|---|---|---| | board | driver | all | which agents live, and who
-may send to which slot | | bell | receiver, its senders, driver | the same | one futex word per receiver | |
-own | its agent | its senders, driver, team members | waiters, consumed notifications, answers of its engine |
-| pair | one sender | one receiver, driver | notifications sent so far, per slot | | table | driver | agents
-of the arena's access-control list | the regions of an arena, under sequence locks | | rights | driver | one
-agent | that agent's page table for one arena | | pins | one agent | driver | what that agent uses right now
-in one arena | | team | its members | its members, driver | arrivals of a barrier |
+| page | written by | read by | holds |
+| ----- | ---------- | ------- | ----- |
+| board | driver | all | which agents live, and who may send to which slot |
+| bell | receiver, its senders, driver | the same | one futex word per receiver |
+| own | its agent | its senders, driver, team members | waiters, consumed notifications, answers of its engine |
+| pair | one sender | one receiver, driver | notifications sent so far, per slot |
+| table | driver | agents on the arena's list | the regions of an arena, under sequence locks |
+| rights | driver | one agent | that agent's page table for one arena |
+| pins | one agent | driver | what that agent uses right now in one arena |
+| team | its members | its members, driver | arrivals of a barrier |
 """
 
 LINE = 64
