@@ -55,6 +55,7 @@ class Slots:
         self.spin_ns = 0 if waiting.one_core() else self._spin_ns
         self._peers: dict[str, Peer] = {}
         self._names: dict[int, str] = {}
+        self._pids: dict[int, int] = {}
         self._known: dict[int, tuple[int, Words]] = {}
         self._seen_events = -1
         self.interrupt: Callable[[], None] = lambda: None
@@ -165,12 +166,12 @@ class Slots:
 
     def _sleep(self, slots: tuple[int, ...], timeout: float | None, action: str) -> int:
         limit = waiting.Limit(timeout)
-        self.spin_ns = 0 if waiting.one_core() else self._spin_ns
         while True:
             # The bell is read before anything is looked at: whoever changes one of these things rings
             # afterwards.
             seen = self.bell.load32(layout.BELL)
             self._refresh()
+            self.spin_ns = 0 if waiting.one_core(self._pids.values()) else self._spin_ns
             got = self.inbox.spin(slots, self.sticky, 0)
             if got >= 0:
                 return got
@@ -235,14 +236,14 @@ class Slots:
             told, fds = self.link.call("sources")
         except DriverLost:
             return  # the waiter is told by `_check_alive`; what has been sent can still be taken
-        for (index, incarnation, name), fd in zip(told["senders"], fds, strict=True):
+        for (index, incarnation, name, pid), fd in zip(told["senders"], fds, strict=True):
             known = self._known.get(index)
             if known is None or known[0] != incarnation:
                 page = Words(memfd.map_file(fd, memfd.pages(layout.PAIR_SIZE), writable=False), False)
                 for slot in range(layout.SLOTS):  # a new sender in an old seat starts from nothing (H12)
                     self.own.store(layout.OWN_CONSUMED + (index * layout.SLOTS + slot) * 8, 0)
                 self._known[index] = incarnation, page
-                self._names[index] = name
+                self._names[index], self._pids[index] = name, pid
                 self.inbox.connect(index, page)
             os.close(fd)
         self._seen_events = events

@@ -8,11 +8,13 @@ on the core it costs a scheduler slice each turn.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import statistics
 import threading
 import time
+from collections.abc import Iterable
 
 from shmem import words
 
@@ -50,9 +52,17 @@ def measured_wakeup_ns() -> int:
     return int(min(max(statistics.median(costs), _LEAST_NS), _MOST_NS))
 
 
-def one_core() -> bool:
-    """Whether this process may use one core only: whoever spins there keeps the other from running."""
-    return len(os.sched_getaffinity(0)) == 1
+def one_core(others: Iterable[int] = ()) -> bool:
+    """Whether this thread and the other processes (by pid) may all use the same single core only: whoever spins
+    there keeps the others from running.  Who is kept on a core of its own, as one does for speed, may spin."""
+    mine = os.sched_getaffinity(0)
+    if len(mine) > 1:
+        return False
+    for pid in others:
+        with contextlib.suppress(OSError):  # it has ended, or lives in another pid namespace
+            if os.sched_getaffinity(pid) - mine:
+                return False
+    return True
 
 
 def nanoseconds(timeout: float | None) -> int:

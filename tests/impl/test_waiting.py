@@ -117,3 +117,21 @@ def test_a_form_of_waiting_set_up_during_the_send_misses_nothing(threads: shmem.
         if sender is not None:
             sender.join()
     assert not threads.host.poll(7)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="not run: only one core is usable here")
+@pytest.mark.parametrize("apart", [True, False])
+def test_who_is_kept_on_a_core_of_its_own_spins_and_who_shares_one_does_not(apart: bool) -> None:
+    before = os.sched_getaffinity(0)
+    here, there = sorted(before)[:2]
+    try:
+        os.sched_setaffinity(0, {here})
+        with shmem.System(platform="pcie", devices=1) as s:
+            os.sched_setaffinity(s.devices[0].pid, {there if apart else here})
+            s.devices[0].run(programs.send_many, "host", 1, 1).result(30)
+            s.host.wait(1, timeout=30)
+            with pytest.raises(shmem.TimedOut):
+                s.host.wait(1, timeout=0.01)
+            assert (s.host.spin_ns > 0) is apart
+    finally:
+        os.sched_setaffinity(0, before)

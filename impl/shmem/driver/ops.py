@@ -252,8 +252,8 @@ class Ops:
     def sources(self, agent: Agent, m: Any) -> Answer:
         """The pages on which others send to the agent."""
         pairs = sorted(agent.pairs.items())
-        names = {a.key: a.name for a in self.service.agents.values()}
-        told = [[index, incarnation, names.get((index, incarnation), "?")] for index, (incarnation, _) in pairs]
+        known = {a.key: (a.name, a.pid) for a in self.service.agents.values()}
+        told = [[index, incarnation, *known.get((index, incarnation), ("?", 0))] for index, (incarnation, _) in pairs]
         return {"senders": told}, [page.readonly_fd for _, (_, page) in pairs]
 
     def grant(self, agent: Agent, m: Any) -> Answer:
