@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+import shmem
 from shmem.driver.allocator import Allocator
 
 BASE, SIZE = 0x1000, 1 << 16
@@ -68,6 +69,25 @@ def test_alloc_and_free_agree_with_an_independent_checker(seed: int) -> None:
             c.alloc(choose.randrange(1, 64) * 64, 64 << choose.randrange(5), window)
         if step % 16 == 0:
             c.check()
+
+
+def test_alloc_gives_whole_lines_in_a_window_that_begins_inside_a_line() -> None:
+    space = Allocator()
+    space.give(0, 4096)
+    assert space.take(64, align=1, window=(100, 4096)) == 128
+    assert space.take(64, align=32, window=(230, 4096)) == 256
+
+
+def test_compaction_keeps_to_whole_lines_in_a_window_that_begins_inside_a_line() -> None:
+    with shmem.System(devices=0) as s:
+        first = s.host.alloc(256)
+        with s.host.map(first, "r") as mapping:
+            base = mapping.physical_address
+        moved = s.host.alloc(64, align=1, window=(base + 100, base + 4096))
+        s.host.free(first)
+        s.host.compact()
+        with s.host.map(moved, "r") as mapping:
+            assert mapping.physical_address == base + 128
 
 
 def test_alloc_takes_the_smallest_hole_that_fits() -> None:

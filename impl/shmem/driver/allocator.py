@@ -121,9 +121,9 @@ class Allocator:
 
 
 def _fit(start: int, length: int, size: int, align: int, window: Window | None) -> int | None:
-    """The lowest aligned place of a block inside a hole and a window."""
+    """The lowest place of a block inside a hole and a window that is a multiple of the alignment and of a line."""
     low, high = start, start + length
     if window is not None:
         low, high = max(low, window[0]), min(high, window[1])
-    where = align_up(low, align)
+    where = align_up(low, max(align, LINE))
     return where if where + size <= high else None

@@ -53,7 +53,7 @@ class Compaction(Regions):
         fixed = [r for r in arena.quarantine if r.extent is extent]
         cursor = extent.start
         for region in sorted([*blocks, *fixed], key=lambda r: r.start):
-            target = align_up(max(cursor, region.window[0] if region.window else 0), region.align)
+            target = align_up(max(cursor, region.window[0] if region.window else 0), max(region.align, layout.LINE))
             if target < region.start and region not in fixed and not region.flags & NO_COMPACT:
                 self._count(self._move(arena, region, target), region, done)
             cursor = region.start + region.span
