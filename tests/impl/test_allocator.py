@@ -1,74 +1,20 @@
-"""The allocator against an independent checker: no overlap, alignment, windows, full coalescing."""
+"""The allocator against an independent checker: no overlap, alignment, windows, full coalescing.
+
+The checker is that of theorem T9; that it finds what is wrong is tested in `tests/suite/test_placement.py`.
+"""
 
 from __future__ import annotations
-
-import random
 
 import pytest
 
 import shmem
 from shmem.driver.allocator import Allocator
-
-BASE, SIZE = 0x1000, 1 << 16
-
-
-class Checker:
-    """What is taken, as plain intervals."""
-
-    def __init__(self) -> None:
-        self.space = Allocator()
-        self.space.give(BASE, SIZE)
-        self.live: dict[int, int] = {}
-
-    def alloc(self, size: int, align: int, window: tuple[int, int] | None) -> None:
-        start = self.space.take(size, align, window)
-        if start is None:
-            assert not any(self.fits(s, n, size, align, window) for s, n in self.gaps())
-            return
-        assert start % align == 0
-        assert BASE <= start <= BASE + SIZE - size
-        assert window is None or window[0] <= start <= window[1] - size
-        assert all(start + size <= s or s + n <= start for s, n in self.live.items())
-        self.live[start] = size
-
-    @staticmethod
-    def fits(start: int, length: int, size: int, align: int, window: tuple[int, int] | None) -> bool:
-        low, high = start, start + length
-        if window:
-            low, high = max(low, window[0]), min(high, window[1])
-        return -(-low // align) * align + size <= high
-
-    def free(self, start: int) -> None:
-        self.space.give(start, self.live.pop(start))
-
-    def gaps(self) -> list[tuple[int, int]]:
-        found, at = [], BASE
-        for start, size in sorted(self.live.items()):
-            if start > at:
-                found.append((at, start - at))
-            at = start + size
-        if at < BASE + SIZE:
-            found.append((at, BASE + SIZE - at))
-        return found
-
-    def check(self) -> None:
-        assert self.space.holes() == self.gaps(), "free space is not what is not taken, fully coalesced"
-        assert self.space.free == sum(n for _, n in self.gaps())
-        assert self.space.largest() == max((n for _, n in self.gaps()), default=0)
+from shmem_suite.placement.whole import wander
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_alloc_and_free_agree_with_an_independent_checker(seed: int) -> None:
-    choose, c = random.Random(seed), Checker()
-    for step in range(4000):
-        if c.live and choose.random() < 0.5:
-            c.free(choose.choice(list(c.live)))
-        else:
-            low = BASE + choose.randrange(SIZE) // 64 * 64
-            window = (low, low + choose.randrange(64, SIZE)) if choose.random() < 0.3 else None
-            c.alloc(choose.randrange(1, 64) * 64, 64 << choose.randrange(5), window)
-        if step % 16 == 0:
-            c.check()
+    wander(seed, 4000)
 
 
 def test_alloc_gives_whole_lines_in_a_window_that_begins_inside_a_line() -> None:

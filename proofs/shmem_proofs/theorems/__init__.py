@@ -2,7 +2,8 @@
 
 from shmem_proofs.theorems.isolation import NONINTERFERENCE, SPATIAL, TEMPORAL
 from shmem_proofs.theorems.moves import COMPACTION, DEATH
-from shmem_proofs.theorems.statement import INDUCTION, LITMUS, TWO_RUNS, RedTwin, Theorem, Witness
+from shmem_proofs.theorems.placement import PLACEMENT
+from shmem_proofs.theorems.statement import INDUCTION, LITMUS, ON_TERMS, TWO_RUNS, Case, RedTwin, Theorem, Witness
 from shmem_proofs.theorems.sync import ALL_OR_NONE, NOTIFICATIONS
 from shmem_proofs.theorems.visibility import NECESSITY, VISIBILITY
 
@@ -15,7 +16,8 @@ THEOREMS = (
     TEMPORAL,
     NONINTERFERENCE,
     COMPACTION,
+    PLACEMENT,
     DEATH,
 )
 
-__all__ = ["INDUCTION", "LITMUS", "THEOREMS", "TWO_RUNS", "RedTwin", "Theorem", "Witness"]
+__all__ = ["INDUCTION", "LITMUS", "ON_TERMS", "THEOREMS", "TWO_RUNS", "Case", "RedTwin", "Theorem", "Witness"]

@@ -31,11 +31,22 @@ def _theorem(theorem: Theorem) -> Iterator[str]:
     yield f"Method: {theorem.method}{claims}."
     if theorem.litmus:
         yield f"Litmus files: {', '.join(f'`{pattern}`' for pattern in theorem.litmus)}."
-    if theorem.witnesses:
+    yield from _witnesses(theorem)
+    yield from _red_twins(theorem)
+
+
+def _witnesses(theorem: Theorem) -> Iterator[str]:
+    seen = [(w.name, w.sentence) for w in theorem.witnesses]
+    seen += [(case.name, case.sentence) for case in theorem.cases if not case.is_red_twin]
+    if seen:
         yield from ("", "| witness | what has happened |", "|---|---|")
-        for name, sentence in dict.fromkeys((w.name, w.sentence) for w in theorem.witnesses):
+        for name, sentence in dict.fromkeys(seen):
             yield f"| `{name}` | {sentence} |"
-    if theorem.red_twins:
+
+
+def _red_twins(theorem: Theorem) -> Iterator[str]:
+    rows = [f"| {t.name} | {t.sentence} | `{t.breaks}` | {t.steps} |" for t in theorem.red_twins]
+    rows += [f"| {case.name} | {case.sentence} | {case.breaks} | 1 |" for case in theorem.cases if case.is_red_twin]
+    if rows:
         yield from ("", "| red twin | why it must fail | breaks | steps |", "|---|---|---|---|")
-        for twin in theorem.red_twins:
-            yield f"| {twin.name} | {twin.sentence} | `{twin.breaks}` | {twin.steps} |"
+        yield from rows

@@ -14,6 +14,7 @@ from shmem_model.language import Machine, Property
 from shmem_model.readers.setting import Setting
 
 INDUCTION, TWO_RUNS, LITMUS = "induction", "two runs", "litmus"
+ON_TERMS = "the implementation's own code, run on terms"
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,23 @@ class RedTwin:
 
 
 @dataclass(frozen=True)
+class Case:
+    """A witness or a red twin of a theorem that is not about the machine; the suite knows by `name` how to show it.
+
+    `breaks` says what of the theorem fails in a red twin; a witness breaks nothing.
+    """
+
+    name: str
+    sentence: str
+    breaks: str = ""
+
+    @property
+    def is_red_twin(self) -> bool:
+        """It must fail."""
+        return bool(self.breaks)
+
+
+@dataclass(frozen=True)
 class Theorem:
     """A promise of the machine."""
 
@@ -63,6 +81,7 @@ class Theorem:
     witnesses: tuple[Witness, ...] = ()
     red_twins: tuple[RedTwin, ...] = ()
     litmus: tuple[str, ...] = field(default=())
+    cases: tuple[Case, ...] = field(default=())
 
     def called(self, word: str) -> bool:
         """The word names this theorem (`T1` or `visibility`)."""

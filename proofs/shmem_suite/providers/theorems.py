@@ -19,12 +19,12 @@ from shmem_model.readers.explorer import Exploration, Finding, explore
 from shmem_model.readers.scope import Scope
 from shmem_proofs.induction import Prover, obligations
 from shmem_proofs.proving import changed_actions
-from shmem_proofs.theorems import INDUCTION, LITMUS, THEOREMS, TWO_RUNS, RedTwin, Theorem, Witness
+from shmem_proofs.theorems import INDUCTION, LITMUS, ON_TERMS, THEOREMS, TWO_RUNS, RedTwin, Theorem, Witness
 from shmem_proofs.two_runs import TwoRuns
 from shmem_suite.checks import Check, Combine, Outcome, Task, weakest
 from shmem_suite.errors import ManifestError, did_you_mean
 from shmem_suite.manifest import Entry
-from shmem_suite.providers import programs
+from shmem_suite.providers import placement, programs
 from shmem_suite.providers.litmus import tasks_matching
 from shmem_suite.providers.proofs import Rests, ask_obligations, proof_tasks, two_run_tasks
 from shmem_suite.stories import story
@@ -41,6 +41,9 @@ def checks(entries: Sequence[Entry], pins: Mapping[str, Mapping[str, Any]]) -> I
         theorem = find(entry.subject)
         if theorem.method == LITMUS and entry.kind != "theorem":
             yield from programs.checks(entry, theorem)
+            continue
+        if theorem.method == ON_TERMS and entry.id != theorem.id:
+            yield from placement.checks(entry, theorem)
             continue
         match entry.kind:
             case "theorem":
@@ -114,6 +117,8 @@ def _method(theorem: Theorem) -> tuple[tuple[Task, ...], Combine, str]:
             return (*proof_tasks(), *two_run_tasks()), Rests(None), "two runs, Z3"
         case method if method == LITMUS:
             return tasks_matching(theorem.litmus), weakest, "explorer"
+        case method if method == ON_TERMS:
+            return placement.theorem_tasks(), weakest, "the code on terms, Z3"
     raise ManifestError(f"theorem {theorem.id} is to be settled by {theorem.method!r}, which nobody can")
 
 
