@@ -39,6 +39,8 @@ class Arenas:
         self.name = name
         self.arenas: dict[int, _ClientArena] = {}
         self._accesses: dict[int, Access] = {}
+        self._bytes: dict[int, memoryview] = {}
+        """The mapping that each access leads into."""
 
     def attach(self, told: dict[str, Any], fds: list[int]) -> None:
         """Take over what the driver answered to `map`."""
@@ -46,14 +48,16 @@ class Arenas:
         if not told["attached"]:
             self.arenas[number] = _ClientArena(number, fds)
         region = SharedMemoryRegion(told["region"], told["generation"], told["size"], told["device_address"])
-        self._accesses[region.key] = self._way(region, self.arenas[number], told["extent"])
+        self._open(region, self.arenas[number], told["extent"])
 
-    def _way(self, region: SharedMemoryRegion, arena: _ClientArena, extent: int) -> Access:
+    def _open(self, region: SharedMemoryRegion, arena: _ClientArena, extent: int) -> None:
         if extent not in arena.extents:
             self._fetch(arena, extent)
         index = region.id % layout.REGIONS
-        return Access(
-            arena.extents[extent][1], extent, arena.table, index * layout.ENTRY, region.generation,
+        mapping, words = arena.extents[extent]
+        self._bytes[region.key] = memoryview(mapping)
+        self._accesses[region.key] = Access(
+            words, extent, arena.table, index * layout.ENTRY, region.generation,
             arena.rights, index * 8, arena.pins, index * 8,
         )  # fmt: skip
 
@@ -79,7 +83,7 @@ class Arenas:
             answer = attempt(access)
             if answer in (layout.MOVED, -layout.MOVED):
                 arena = self.arenas[region.id // layout.REGIONS]
-                self._accesses[region.key] = self._way(region, arena, self.entry(region, layout.E_EXTENT))
+                self._open(region, arena, self.entry(region, layout.E_EXTENT))
             elif answer not in (layout.IS_FROZEN, -layout.IS_FROZEN) or time.monotonic() > until:
                 return answer
             else:
@@ -107,6 +111,7 @@ class Arenas:
     def forget(self, region: SharedMemoryRegion) -> None:
         """The region was freed: its handle will not be asked about often any more."""
         self._accesses.pop(region.key, None)
+        self._bytes.pop(region.key, None)
 
     def failure(self, code: int, region: SharedMemoryRegion, action: str, offset: int, length: int) -> ShmemError:
         """The error that a code of `Access` stands for."""
@@ -142,9 +147,7 @@ class Arenas:
 
     def bytes_of(self, region: SharedMemoryRegion, place: int, offset: int, length: int) -> memoryview:
         """The memory of a pinned region, as a counted export of the mapping."""
-        arena = self.arenas[region.id // layout.REGIONS]
-        mapping = arena.extents[self.entry(region, layout.E_EXTENT)][0]
-        return memoryview(mapping)[place + offset : place + offset + length]
+        return self._bytes[region.key][place + offset : place + offset + length]
 
     def host_address(self, region: SharedMemoryRegion) -> int:
         """Where the region is in this process now."""
@@ -160,6 +163,7 @@ class Arenas:
                 os.close(fd)
             arena.fds = []
         self._accesses.clear()
+        self._bytes.clear()
         self.arenas.clear()
 
 

@@ -51,6 +51,7 @@ class Memory:
         self.memory = Arenas(self.link, self.name)
         self._engine: ThreadPoolExecutor | None = None
         self._copies: list[Copy] = []
+        self._lingering: dict[int, weakref.ref[Any]] = {}
         self._lock = threading.Lock()
 
     # -- control plane -------------------------------------------------------------------------------------
@@ -161,13 +162,16 @@ class Memory:
         """An array over a range, for reading ("r") or for reading and writing ("w"); see `View`."""
         offset, length = range if range is not None else (0, region.size)
         writing = _mode(mode)
-        place = self.memory.again(region, "view", lambda access: access.pin(offset, length, writing))
+        access: Any = self.memory._accesses.get(region.key)
+        place = access.pin(offset, length, writing) if access is not None else -layout.IS_FROZEN
         if place < 0:
-            raise self.memory.failure(-place, region, "view", offset, length)
-        access = self.memory.access(region, "view")
+            place = self.memory.again(region, "view", lambda access: access.pin(offset, length, writing))
+            if place < 0:
+                raise self.memory.failure(-place, region, "view", offset, length)
+            access = self.memory.access(region, "view")
         export = self.memory.bytes_of(region, place, offset, length)
         try:
-            array: npt.NDArray[Any] = np.frombuffer(export if writing else export.toreadonly(), dtype=dtype)
+            array: npt.NDArray[Any] = np.frombuffer(export if writing else export.toreadonly(), dtype)
         except ValueError as error:
             access.unpin(1)
             raise InvalidArgument(
@@ -179,19 +183,29 @@ class Memory:
         array, view.array = view.array, None
         if array is not None and sys.getrefcount(array) > 2:
             # Somebody still holds the array: its memory must not move or be given out before it is gone.
-            access.unpin(1 - layout.LINGER)
             if writing:
                 array.flags.writeable = False
-            weakref.finalize(array, access.unpin, layout.LINGER)
+            self._linger(array, access)
             return
         del array
         try:
             export.release()
         except BufferError:  # another array made from this one
-            access.unpin(1 - layout.LINGER)
-            weakref.finalize(_base_of(export), access.unpin, layout.LINGER)
+            self._linger(export, access)
             return
         access.unpin(1)
+
+    def _linger(self, array: Any, access: Any) -> None:
+        """The pin of a view becomes that of an array, for as long as there is the array."""
+        access.unpin(1 - layout.LINGER)
+        held = self._lingering
+
+        def gone(reference: weakref.ref[Any]) -> None:
+            del held[id(reference)]
+            access.unpin(layout.LINGER)
+
+        reference = weakref.ref(array, gone)
+        held[id(reference)] = reference
 
     def flush(self, region: SharedMemoryRegion, offset: int = 0, length: int | None = None, drop: bool = False) -> None:
         """Post the dirty lines of a range for memory (`drop`: and drop them).  Complete after `fence`."""
@@ -336,10 +350,6 @@ def whole_lines(region: SharedMemoryRegion, offset: int, length: int) -> tuple[i
     """The range rounded to lines, inside of the region."""
     first = offset // layout.LINE * layout.LINE
     return first, min(-(-(offset + length) // layout.LINE) * layout.LINE, region.size) - first
-
-
-def _base_of(export: memoryview) -> Any:
-    return np.frombuffer(export, np.uint8)
 
 
 def _is_acl(acl: Any) -> bool:

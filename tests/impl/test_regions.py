@@ -324,3 +324,19 @@ def test_compact_moves_regions_to_earlier_extents(threads: shmem.System) -> None
     with h.view(kept[-1], (5, 100), "r") as v:
         assert v.tobytes() == bytes([11]) * 100
     assert h.alloc(1 << 20).size == 1 << 20
+
+
+def test_a_view_that_somebody_still_exports_keeps_its_memory(system: shmem.System) -> None:
+    r = system.host.alloc(4096)
+    system.host.map(r)
+    view = system.host.view(r, (0, 64), "w")
+    assert view.array is not None
+    export = view.array.data
+    view.close()
+    with pytest.raises(shmem.RegionBusy):
+        system.host.free(r)
+    system.host.free(r, force=True)
+    other = system.host.alloc(4096)
+    export[0] = 7
+    system.host.map(other)
+    assert system.host.read(other, 0, 1) == b"\0", "the old memory was not given out"
