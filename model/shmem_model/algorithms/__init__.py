@@ -1,0 +1,1 @@
+"""The implementation's own algorithms, at the level of atomic steps."""
