@@ -19,6 +19,7 @@ PLACEMENT = Theorem(
         Case("nothing-fits", "A request found no place in the free list."),
         Case("a-hole-is-split-in-two", "A block was taken out of the middle of a hole; both ends stay free."),
         Case("three-pieces-become-one", "A block was given back between two holes that it touches."),
+        Case("an-extent-leaves-room", "An extent was placed behind the others, where its window begins."),
         Case("chosen-bytes-are-taken", "Compaction took bytes of its own choice."),
         Case("rounds-down", "An allocator that rounds down gives out bytes of a neighbour.", "the next multiple"),
         Case(
@@ -44,6 +45,11 @@ PLACEMENT = Theorem(
             "takes-beyond-the-hole",
             "Bytes chosen by compaction reach past the end of the hole.",
             "only what was free is taken",
+        ),
+        Case(
+            "extent-over-another",
+            "An extent that is put where its window begins lies over memory that is in use.",
+            "extents lie apart",
         ),
     ),
 )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from shmem.driver import allocator
+from shmem.driver import allocator, regions
 from shmem_suite.checks import Outcome
 from shmem_suite.placement import laws
 from shmem_suite.placement.numbers import Broken, Undecided
@@ -45,6 +45,8 @@ SMALL: Mapping[str, Law] = {
     "take-from-1": _take(1, window=False),
     "take-from-1-window": _take(1, window=True),
     "choose-of-2": _take(2, window=False, rest=False),
+    "extent": partial(laws.extents_lie_apart, window=False),
+    "extent-in-a-window": partial(laws.extents_lie_apart, window=True),
     "take_at-of-1": _take_at(1),
     "take_at-of-2": _take_at(2),
     "give-to-none": _give(0, 0),
@@ -69,6 +71,7 @@ SEEN = {
     "nothing-fits": ("nothing fitted", "take-from-1-window"),
     "a-hole-is-split-in-two": ("a hole was split in two", "take-from-1-window"),
     "three-pieces-become-one": ("three pieces became one", "give-to-2-between-them"),
+    "an-extent-leaves-room": ("an extent left room before it", "extent-in-a-window"),
     "chosen-bytes-are-taken": ("chosen bytes were taken", "take_at-of-1"),
 }
 """Witnesses: what some input must do, and the case in which it does."""
@@ -81,7 +84,7 @@ def ask(case: str) -> Outcome:
     except Undecided as reason:
         return Outcome("unknown", f"{case}: {reason}")
     except Broken as broken:
-        if not _replays(case, allocator, broken):
+        if not _replays(case, _about(case), broken):
             return Outcome("unknown", f"{case}: {broken}, of which plain numbers know nothing: {broken.values}")
         return Outcome("fails", f"{case}: {_told(broken)}")
     if not found.paths:
@@ -89,8 +92,13 @@ def ask(case: str) -> Outcome:
     return Outcome("holds", counts={"obligations": found.paths, "questions": found.questions})
 
 
-def _asked(case: str, world: Any, module: Any = allocator) -> None:
-    CASES[case](world, module)
+def _asked(case: str, world: Any, module: Any = None) -> None:
+    CASES[case](world, _about(case) if module is None else module)
+
+
+def _about(case: str) -> Any:
+    """The module that the case is about."""
+    return regions if case.startswith("extent") else allocator
 
 
 def _told(broken: Broken) -> str:

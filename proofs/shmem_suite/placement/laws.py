@@ -12,9 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any, Protocol
 
-from shmem.layout import LINE
+from shmem.errors import OutOfMemory
+from shmem.layout import LINE, PAGE
 from shmem_suite.placement.numbers import Broken
 
 ADDRESSES = 1 << 62
@@ -259,3 +261,26 @@ def take_at_takes_exactly_that(world: World, module: Any, count: int) -> None:
     world.every(lambda: must(free(), "these bytes were not free"))
     setup.changed_by(start, size, taken=True)
     world.note("chosen bytes were taken")
+
+
+def extents_lie_apart(world: World, module: Any, window: bool) -> None:
+    """A new extent begins on a page behind all earlier ones, ends inside what the platform reaches, and touches the
+    window that it is wanted for; without such a window there is none only where there is no room."""
+    low, high, frontier = (world.number(name, ADDRESSES, step=PAGE) for name in ("low", "high", "frontier"))
+    size = world.number("size", SIZES, step=PAGE)
+    world.suppose(lambda: low <= frontier and low < high and size > 0)
+    wanted = (world.number("first", ADDRESSES), world.number("last", ADDRESSES)) if window else None
+    if wanted:
+        world.suppose(lambda: wanted[0] < wanted[1])
+    driver = SimpleNamespace(platform=SimpleNamespace(windows=((low, high),), name="any"), _frontier=[frontier])
+    try:
+        start = module.Regions._place(driver, size, wanted)
+    except OutOfMemory:
+        must(window or frontier + size > high, "there was room")
+        return
+    must(start % PAGE == 0, "an extent does not begin on a page")
+    must(frontier <= start, "an extent lies over an earlier one")
+    must(start + size <= high, "an extent ends where the platform does not reach")
+    must(not wanted or (start < wanted[1] and wanted[0] < start + size), "an extent lies outside of its window")
+    if start > frontier:
+        world.note("an extent left room before it")

@@ -72,6 +72,12 @@ class Number:
     def __and__(self, other: object) -> Number:
         return self.run.masked(self.term, _mask(other))
 
+    def __floordiv__(self, other: int) -> Number:
+        return Number(self.run, self.term / _term(other))  # of integers by what is positive: rounds down, as in Python
+
+    def __mul__(self, other: int) -> Number:
+        return self.run.bounded(self.term * _term(other))
+
     def __mod__(self, other: object) -> Number:
         return Number(self.run, self.term % _term(other))
 
