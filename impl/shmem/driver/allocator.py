@@ -51,7 +51,7 @@ class Allocator:
             return start
         for i in range(at, len(holes)):
             length, start = holes[i]
-            where = _fit(start, length, size, align, window)
+            where = fit(start, length, size, align, window)
             if where is not None:
                 del holes[i]
                 self._cut(start, length, where, size)
@@ -120,7 +120,7 @@ class Allocator:
         return 1.0 - self.largest() / self.free if self.free else 0.0
 
 
-def _fit(start: int, length: int, size: int, align: int, window: Window | None) -> int | None:
+def fit(start: int, length: int, size: int, align: int, window: Window | None) -> int | None:
     """The lowest place of a block inside a hole and a window that is a multiple of the alignment and of a line."""
     low, high = start, start + length
     if window is not None:

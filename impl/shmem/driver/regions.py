@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shmem import layout, memfd
-from shmem.driver.allocator import Window
+from shmem.driver.allocator import Window, fit
 from shmem.driver.records import SECURE, Agent, AgentArena, Arena, Extent, Page, Region
 from shmem.errors import Fragmented, InvalidArgument, NotPermitted, OutOfMemory, RegionBusy, StaleHandle
 from shmem.platforms import Platform
@@ -125,10 +125,11 @@ class Regions:
             # Each extent doubles the arena, so that a large arena has few borders that no region can cross.
             doubled = max(self.extent_size, 0 if window else sum(e.page.size for e in arena.extents))
             size = min(max(doubled, need), self.pool - self.reserved)
-            self._add_extent(arena, size, window)
-            start = arena.space.take(span, align, window)
-            if start is not None:
-                return start
+            if fit(self._place(size, window), size, span, align, window) is not None:
+                self._add_extent(arena, size, window)
+                start = arena.space.take(span, align, window)
+                if start is not None:
+                    return start
         free = arena.space.free_in(window)
         asked = f"alloc of {span} bytes aligned to {align}" + (f" in {window}" if window else "")
         if free >= span:
