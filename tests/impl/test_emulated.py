@@ -3,7 +3,6 @@ commanded."""
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -12,8 +11,8 @@ import numpy as np
 import pytest
 
 import shmem
+from shmem_suite.pitfalls import PITFALLS, holds
 from tests.impl import programs
-from tests.impl.pitfalls import PITFALLS, holds
 
 pytestmark = pytest.mark.filterwarnings("ignore::shmem.PartialLineWarning")
 
@@ -25,14 +24,10 @@ def test_the_wrong_protocol_fails_and_replays_from_its_seed(name: str) -> None:
     assert not holds(name, failing, right=False)
 
 
-# SHMEM_PITFALL_RUNS=100000 is the long run of the slow tier: some minutes of one core for each pitfall.
-RUNS = int(os.environ.get("SHMEM_PITFALL_RUNS", "1000"))
-
-
-@pytest.mark.parametrize("runs", [40, pytest.param(RUNS, marks=pytest.mark.slow)])
+# A thousand and a hundred thousand seeds: `shmem verify --only 'pitfalls/*'`, with `--full`.
 @pytest.mark.parametrize("name", PITFALLS)
-def test_the_right_protocol_never_fails(name: str, runs: int) -> None:
-    assert [seed for seed in range(runs) if not holds(name, seed, right=True)] == []
+def test_the_right_protocol_never_fails(name: str) -> None:
+    assert [seed for seed in range(40) if not holds(name, seed, right=True)] == []
 
 
 @pytest.mark.parametrize("name", ["P-1", "P-6"])

@@ -21,9 +21,11 @@ T = TypeVar("T")
 class Strand:
     """One thread of control: the host's program, or one function on a device."""
 
-    def __init__(self, number: int, name: str) -> None:
+    def __init__(self, number: int, name: str, lock: threading.RLock) -> None:
         self.number = number
         self.name = name
+        self.turn = threading.Condition(lock)
+        """Told when this strand is drawn: one of its own each, so that nobody wakes in vain."""
         self.ready: Callable[[], bool] = lambda: True
         self.what = "start"
         self.timeout: float | None = None
@@ -37,11 +39,11 @@ class Turns:
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
-        self.changed = threading.Condition(threading.RLock())
+        self.lock = threading.RLock()
         self._numbers = itertools.count()
         self.strands: list[Strand] = []
         self.closed = False
-        self.main = Strand(next(self._numbers), "host")
+        self.main = Strand(next(self._numbers), "host", self.lock)
         self.strands.append(self.main)
         self.current: Strand | None = self.main
         self._local = threading.local()
@@ -54,8 +56,8 @@ class Turns:
 
     def new(self, name: str) -> Strand:
         """A strand that will begin when it is drawn."""
-        with self.changed:
-            strand = Strand(next(self._numbers), name)
+        with self.lock:
+            strand = Strand(next(self._numbers), name, self.lock)
             strand.waiting = True
             self.strands.append(strand)
             return strand
@@ -63,12 +65,12 @@ class Turns:
     def begin(self, strand: Strand) -> None:
         """In the strand's own thread: wait for its first turn."""
         self._local.strand = strand
-        with self.changed:
+        with self.lock:
             self._wait(strand)
 
     def end(self, strand: Strand) -> None:
         """The strand is over; somebody else goes on."""
-        with self.changed:
+        with self.lock:
             strand.ended = True
             if strand in self.strands:
                 self.strands.remove(strand)
@@ -84,7 +86,7 @@ class Turns:
         timeout: float | None = None,
     ) -> T:
         """One call: perhaps others go first; then `do`, as soon as `ready` and drawn."""
-        with self.changed:
+        with self.lock:
             strand = self.mine()
             strand.ready = ready or (lambda: True)
             strand.what, strand.timeout, strand.verdict = what, timeout, None
@@ -95,7 +97,7 @@ class Turns:
 
     def _wait(self, strand: Strand) -> None:
         while self.current is not strand and not self.closed:
-            self.changed.wait()
+            strand.turn.wait()
         strand.waiting = False
         if self.closed and strand is not self.main:
             raise DriverLost(strand.what, "the system was closed", "end the program")
@@ -108,7 +110,8 @@ class Turns:
             self.current = self.chance.choice(able)
         else:
             self.current = self._expire()
-        self.changed.notify_all()
+        if self.current is not None:
+            self.current.turn.notify_all()
 
     def _expire(self) -> Strand | None:
         """Nobody can go on: the shortest timeout is over, or it is a deadlock (told to one after the
@@ -139,6 +142,7 @@ class Turns:
 
     def close(self) -> None:
         """Everybody who waits is told that the system has ended."""
-        with self.changed:
+        with self.lock:
             self.closed = True
-            self.changed.notify_all()
+            for strand in self.strands:
+                strand.turn.notify_all()

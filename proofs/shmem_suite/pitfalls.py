@@ -27,6 +27,7 @@ def warm(agent: shmem.Agent, r: Region) -> None:
 
 
 def read_after_notification(agent: shmem.Agent, r: Region, how: str) -> bytes:
+    """Wait for slot 7 and read; invalidate before the wait (`early`), after it (`late`), or not."""
     warm(agent, r)
     if how == "early":
         agent.invalidate(r)
@@ -43,10 +44,11 @@ def hand_over(s: shmem.System, reader: str, write: Callable[[shmem.Agent, Region
     task = s.devices[0].run(read_after_notification, r, reader)
     s.host.wait(1)
     write(s.host, r)
-    return task.result() == NEW
+    return bool(task.result() == NEW)
 
 
 def written_right(host: shmem.Agent, r: Region) -> None:
+    """Write, flush, fence, notify."""
     host.write(r, 0, NEW)
     host.flush(r)
     host.fence()
@@ -54,12 +56,14 @@ def written_right(host: shmem.Agent, r: Region) -> None:
 
 
 def without_flush(host: shmem.Agent, r: Region) -> None:
+    """What is written stays in the cache."""
     host.write(r, 0, NEW)
     host.fence()
     host.send("dev0", 7)
 
 
 def flush_after_notify(host: shmem.Agent, r: Region) -> None:
+    """The notification comes first."""
     host.write(r, 0, NEW)
     host.send("dev0", 7)
     host.flush(r)
@@ -67,6 +71,7 @@ def flush_after_notify(host: shmem.Agent, r: Region) -> None:
 
 
 def without_fence(host: shmem.Agent, r: Region) -> None:
+    """The flush is only posted."""
     host.write(r, 0, NEW)
     host.flush(r)
     host.send("dev0", 7)
@@ -98,6 +103,7 @@ def p4b(s: shmem.System, right: bool) -> bool:
 
 
 def produce_beside(agent: shmem.Agent, r: Region, offset: int) -> None:
+    """Publish at an offset, with its line, and tell the host."""
     agent.map(r, "rw")
     agent.write(r, offset, NEW)
     agent.flush(r, offset // 64 * 64, 64)
@@ -120,6 +126,7 @@ def p5(s: shmem.System, right: bool) -> bool:
 
 
 def raise_flag(agent: shmem.Agent, r: Region, offset: int) -> None:
+    """Publish a flag, with its line, and tell the host."""
     agent.map(r, "rw")
     agent.write(r, offset, NEW)
     agent.flush(r, offset // 64 * 64, 64)
@@ -142,6 +149,7 @@ def p6(s: shmem.System, right: bool) -> bool:
 
 
 def send_three(agent: shmem.Agent, slots: list[int]) -> None:
+    """Send to the host, one by one."""
     for slot in slots:
         agent.send("host", slot)
 
@@ -158,6 +166,7 @@ def p15(s: shmem.System, right: bool) -> bool:
 
 
 def batch_of_two(agent: shmem.Agent, a: Region, b: Region, right: bool) -> None:
+    """Publish two regions, and tell the host of both at once."""
     for r in (a, b):
         agent.map(r, "rw")
     agent.write(a, 0, NEW)
@@ -185,6 +194,7 @@ def p21(s: shmem.System, right: bool) -> bool:
 
 
 def publish_and_look(agent: shmem.Agent, r: Region, right: bool) -> bytes:
+    """Write one's own flag, and read the peer's."""
     agent.map(r, "rw")
     agent.write(r, 64, NEW)
     if right:
