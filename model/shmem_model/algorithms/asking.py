@@ -6,12 +6,24 @@ that all watch.  An engine drops its lines, then answers with the number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from shmem_model.algorithms.compiling import Algorithm
-from shmem_model.algorithms.programs import END, Access, Load, Sleep, Step, Store, Thread, Wake, Word, add, branch
+from shmem_model.algorithms.programs import (
+    END,
+    Access,
+    Load,
+    Registers,
+    Sleep,
+    Step,
+    Store,
+    Thread,
+    Wake,
+    Word,
+    add,
+    branch,
+)
 from shmem_model.algorithms.waiting import driver
 from shmem_model.language import FALSE, Property, Term, conj, disj
 
@@ -58,7 +70,7 @@ def _driver(choices: Choices, i: int) -> Thread:
 
 def _writer(choices: Choices) -> Iterator[Step]:
     members = range(choices.members)
-    number = lambda r: r.n if choices.numbers else 1  # noqa: E731
+    number = lambda r: r.n if choices.numbers else 1
     yield Step("gb_publish", Store("data", lambda r: r.n + 1), "gb_ask.0", sets={"n": lambda r: r.n + 1})
     for i in members:
         then = f"gb_ask.{i + 1}" if i + 1 < choices.members else "gb_ring.0"
@@ -67,34 +79,43 @@ def _writer(choices: Choices) -> Iterator[Step]:
     for k, engine in enumerate(engines):
         yield Step(f"gb_ring.{k}", add(engine, 1), f"gb_wake.{k}")
         yield Step(f"gb_wake.{k}", Wake(engine), f"gb_ring.{k + 1}" if k + 1 < len(engines) else "gb_read_bell")
-    over = lambda r: branch(r.n.ge(choices.rounds), END, "gb_publish")  # noqa: E731
+    over = lambda r: branch(r.n.ge(choices.rounds), END, "gb_publish")
     yield Step("gb_read_bell", Load("bell"), "gb_look.0", sets={"seen": lambda r: r.got})
     for i in members:
-        then: Any = f"gb_look.{i + 1}" if i + 1 < choices.members else "gb_done"
-        goto = lambda r, i=i, then=then: branch(r.got.lt(number(r)), f"gb_alive.{i}", then)  # noqa: E731
+        after = f"gb_look.{i + 1}" if i + 1 < choices.members else "gb_done"
+        goto = lambda r, i=i, after=after: branch(r.got.lt(number(r)), f"gb_alive.{i}", after)
         yield Step(f"gb_look.{i}", Load(f"acked{i}"), goto)
     for i in members:
         lost = f"gb_answered.{i}" if choices.looks_last else "peer_lost"
-        yield Step(f"gb_alive.{i}", Load(f"alive{i}"), lambda r, lost=lost: branch(r.got.eq(0), lost, "gb_sleep"))
-        last = lambda r: branch(r.got.lt(number(r)), "peer_lost", "gb_sleep")  # noqa: E731
+        yield Step(f"gb_alive.{i}", Load(f"alive{i}"), _alive(lost))
+        last = lambda r: branch(r.got.lt(number(r)), "peer_lost", "gb_sleep")
         yield Step(f"gb_answered.{i}", Load(f"acked{i}"), last)
     yield Step("gb_sleep", Sleep("bell", lambda r: r.seen), "gb_read_bell")
     yield Step("gb_done", Access(), over, sets={"seen": 0})
     yield Step("peer_lost", Access(), END, sets={"seen": 0})
 
 
+def _alive(lost: str) -> Callable[[Registers], list[tuple[Term, str]]]:
+    return lambda r: branch(r.got.eq(0), lost, "gb_sleep")
+
+
 def _serving(choices: Choices, i: int, rings: int) -> Thread:
     word = _engine(choices, i)
     look, drop, ack = "serve_look", "serve_drop", "serve_ack"
-    asked = lambda r: branch(r.got.ne(r.acked), drop if choices.drops_first else ack, "serve_sleep")  # noqa: E731
+    asked = lambda r: branch(r.got.ne(r.acked), drop if choices.drops_first else ack, "serve_sleep")
     begin = "serve_read" if choices.reads_first else look
     late = "serve_sleep" if choices.reads_first else "serve_read"
-    goto = lambda r: [(w, label if label != "serve_sleep" else late) for w, label in asked(r)]  # noqa: E731
+    goto = lambda r: [(w, label if label != "serve_sleep" else late) for w, label in asked(r)]
     steps = (
         Step("serve_read", Load(word), look if choices.reads_first else "serve_sleep", sets={"seen": lambda r: r.got}),
         Step(look, Load(f"asked{i}"), goto, sets={"asked": lambda r: r.got}),
         Step(drop, Load("data"), f"{drop}.done", sets={"fresh": lambda r: r.got}),
-        Step(f"{drop}.done", Store(f"dropped{i}", lambda r: r.fresh), ack if choices.drops_first else late, sets={"fresh": 0}),
+        Step(
+            f"{drop}.done",
+            Store(f"dropped{i}", lambda r: r.fresh),
+            ack if choices.drops_first else late,
+            sets={"fresh": 0},
+        ),
         Step(ack, Store(f"acked{i}", lambda r: r.asked), "serve_ring", sets={"acked": lambda r: r.asked}),
         Step("serve_ring", add("bell", 1), "serve_wake"),
         Step("serve_wake", Wake("bell"), late if choices.drops_first else drop, sets={"asked": 0}),

@@ -106,7 +106,7 @@ def _here(choices: Choices, r: Any) -> Num | int:
 def _mark(choices: Choices, i: int, step: str, then: Any) -> Iterator[Step]:
     """Arrive: the member's own line gets the next epoch's number."""
     begin, word = {"epoch": lambda r: r.epoch + 1}, f"arrived{i}"
-    value = lambda r: r.epoch + 1 if choices.counts else 1  # noqa: E731
+    value = lambda r: r.epoch + 1 if choices.counts else 1
     if choices.cached:
         yield Step(f"{step}.write", WriteLine(word, value), f"{step}.flush", sets=begin)
         yield Step(f"{step}.flush", Flush(word), f"{step}.fence")
@@ -120,8 +120,8 @@ def _everybody(choices: Choices, i: int, context: str, yes: Any, no: Any) -> Ite
     others = [j for j in range(choices.members) if j != i]
     for j, after in zip(others, [*others[1:], None], strict=True):
         then = yes if after is None else f"team_look.{context}{after}"
-        here = lambda r: r.got.ge(_here(choices, r)) if choices.at_least else r.got.eq(_here(choices, r))  # noqa: E731
-        goto = lambda r, here=here, then=then: [(~here(r), no), *_ways(then, r)]  # noqa: E731
+        here = lambda r: r.got.ge(_here(choices, r)) if choices.at_least else r.got.eq(_here(choices, r))
+        goto = lambda r, here=here, then=then: [(~here(r), no), *_ways(then, r)]
         yield Step(f"team_look.{context}{j}", Load(f"arrived{j}"), goto)
 
 
@@ -138,15 +138,15 @@ def _missing(choices: Choices, i: int, context: str, sleep: str) -> Iterator[Ste
     others = [j for j in range(choices.members) if j != i]
     for j, after in zip(others, [*others[1:], None], strict=True):
         then = sleep if after is None else f"team_alive.{context}{after}"
-        dead = lambda r, j=j, then=then: branch(r.got.eq(0), f"team_line.{context}{j}", then)  # noqa: E731
+        dead = lambda r, j=j, then=then: branch(r.got.eq(0), f"team_line.{context}{j}", then)
         yield Step(f"team_alive.{context}{j}", Load(f"alive{j}"), dead)
-        lost = lambda r, then=then: branch(r.got.lt(_here(choices, r)), "peer_lost", then)  # noqa: E731
+        lost = lambda r, then=then: branch(r.got.lt(_here(choices, r)), "peer_lost", then)
         yield Step(f"team_line.{context}{j}", Load(f"arrived{j}"), lost)
 
 
 def _central(choices: Choices, i: int) -> Iterator[Step]:
     begin = "arrive_mark.write" if choices.cached else "arrive_mark"
-    over = lambda r: branch(r.epoch.ge(choices.epochs), END, begin)  # noqa: E731
+    over = lambda r: branch(r.epoch.ge(choices.epochs), END, begin)
     yield from _mark(choices, i, "arrive_mark", f"team_look.arrive{_first(i)}")
     yield from _everybody(choices, i, "arrive", "arrive_ring", "team_read_bell")
     yield Step("arrive_ring", add("bell", 1), "arrive_wake")
@@ -161,14 +161,13 @@ def _central(choices: Choices, i: int) -> Iterator[Step]:
 
 
 def _dissemination(choices: Choices, i: int) -> Iterator[Step]:
-    n, rounds = choices.members, _rounds(choices.members)
-    over = lambda r: branch(r.epoch.ge(choices.epochs), END, "diss_mark")  # noqa: E731
+    rounds = _rounds(choices.members)
+    over = lambda r: branch(r.epoch.ge(choices.epochs), END, "diss_mark")
     yield from _mark(choices, i, "diss_mark", "tell_flag.0")
     for k in range(rounds):
         yield from _round(choices, i, k, f"tell_flag.{k + 1}" if k + 1 < rounds else "diss_leave")
     yield Step("diss_leave", Store(f"left{i}", lambda r: r.epoch), over, sets={"seen": 0})
     yield Step("peer_lost", Access(), END, sets={"seen": 0})
-    del n
 
 
 def _round(choices: Choices, i: int, k: int, after: str) -> Iterator[Step]:
@@ -187,7 +186,8 @@ def _round(choices: Choices, i: int, k: int, after: str) -> Iterator[Step]:
         yield Step(f"all_wake.{k}_{m}", Wake(f"bell{m}") if m != i else Access(), then)
     yield Step(wait, Load(bell), f"diss_heard.{k}", sets={"seen": lambda r: r.got})
     missing = f"team_alive.{k}missing{_first(i)}"
-    heard = lambda r: branch(r.got.ge(_here(choices, r)), after, f"team_died.{k}heard{_first(i)}")  # noqa: E731
+    here = lambda r: r.got.ge(_here(choices, r)) if choices.at_least else r.got.eq(_here(choices, r))
+    heard = lambda r: branch(here(r), after, f"team_died.{k}heard{_first(i)}")
     yield Step(f"diss_heard.{k}", Load(f"flag{i}_{k}"), heard)
     yield from _died(choices, i, f"{k}heard", f"team_look.{k}heard{_first(i)}", missing)
     yield from _everybody(choices, i, f"{k}heard", after, missing)
@@ -199,7 +199,7 @@ def _died(choices: Choices, i: int, context: str, yes: str, no: str) -> Iterator
     others = [j for j in range(choices.members) if j != i]
     for j, after in zip(others, [*others[1:], None], strict=True):
         then = no if after is None else f"team_died.{context}{after}"
-        goto = lambda r, then=then: branch(r.got.eq(0), yes, then)  # noqa: E731
+        goto = lambda r, then=then: branch(r.got.eq(0), yes, then)
         yield Step(f"team_died.{context}{j}", Load(f"alive{j}"), goto)
 
 
@@ -214,15 +214,21 @@ def _claims(a: Algorithm, choices: Choices) -> Iterator[Property]:
 
     epoch = {i: a.register(name(i), "epoch") for i in members}
     early = (conj(a.at(name(i), leave), ~come(j, epoch[i])) for i in members for j in members if i != j)
-    yield a.claim("nobody_leaves_early", "Nobody leaves an epoch in which somebody has not arrived.", ~disj(FALSE, *early))
+    yield a.claim(
+        "nobody_leaves_early", "Nobody leaves an epoch in which somebody has not arrived.", ~disj(FALSE, *early)
+    )
     known = (
-        a.at(name(i), "peer_lost").implies(disj(FALSE, *(conj(a.dead(name(j)), ~come(j, epoch[i])) for j in choices.mortal)))
+        a.at(name(i), "peer_lost").implies(
+            disj(FALSE, *(conj(a.dead(name(j)), ~come(j, epoch[i])) for j in choices.mortal))
+        )
         for i in members
     )
     yield a.claim("told_rightly", "PeerLost is the answer only where a member died before it arrived.", conj(*known))
     quiet = conj(*(_rests(a, thread) for thread in a.runners))
     sleeps = disj(FALSE, *(a.asleep(name(i)) for i in members))
-    yield a.claim("nobody_is_left_asleep", "Nobody sleeps on when all others have done all that they will do.", ~(quiet & sleeps))
+    yield a.claim(
+        "nobody_is_left_asleep", "Nobody sleeps on when all others have done all that they will do.", ~(quiet & sleeps)
+    )
 
 
 def _rests(a: Algorithm, thread: str) -> Term:
@@ -242,10 +248,14 @@ def ahead(a: Algorithm) -> Property:
 def told(a: Algorithm) -> Property:
     """A witness: somebody learns of a death."""
     some = disj(FALSE, *(a.at(thread, "peer_lost") for thread in a.runners if thread.startswith("member")))
-    return Property("a_member_is_told_of_a_death", "A member is told that another died before it arrived.", (), some, "state")
+    return Property(
+        "a_member_is_told_of_a_death", "A member is told that another died before it arrived.", (), some, "state"
+    )
 
 
 def arrived_and_died(a: Algorithm) -> Property:
     """A witness: a dead member counts where it had arrived."""
     some = conj(a.dead("member1"), a.memory("alive1").eq(0), a.memory("left0").eq(1), a.memory("left1").eq(0))
-    return Property("a_dead_member_had_arrived", "A member left an epoch in which another had arrived and died.", (), some, "state")
+    return Property(
+        "a_dead_member_had_arrived", "A member left an epoch in which another had arrived and died.", (), some, "state"
+    )

@@ -1,10 +1,11 @@
 """How accesses reach memory: store buffers, line caches with posted write-backs, and the futex.
 
-*Store buffer.*  A store that is not sequentially consistent waits in its thread's buffer.  A load finds the thread's own
-newest store to the word first.  A buffered store may drain when every older one that it must not overtake has: one to
-the same word, and for a `release` store all of them.  So `release` stores alone are total store order (x86), and
-`relaxed` ones drain in any order.  A sequentially consistent access, a read-modify-write, a fence and a system call wait
-until the buffer is empty.  (Loads are not reordered with later loads; a twin that wants that says so as a program.)
+*Store buffer.*  A store that is not sequentially consistent waits in its thread's buffer.  A load finds the thread's
+own newest store to the word first.  A buffered store may drain when every older one that it must not overtake has:
+one to the same word, and for a `release` store all of them.  So `release` stores alone are total store order (x86), and
+`relaxed` ones drain in any order.  A sequentially consistent access, a read-modify-write, a fence and a system call
+wait until the buffer is empty.  (Loads are not reordered with later loads; a twin that wants that says so as a
+program.)
 
 *Line cache.*  A line is read and written in the thread's own copy, which hardware fills at any time.  A flush posts the
 whole line, which arrives later; an eviction writes a dirty line back at any time.  Whole lines: neighbours are
@@ -152,7 +153,7 @@ class Line:
     def __init__(self, thread: Thread, line: str, shared: Shared) -> None:
         self.name, self.shared = line, shared
         self.words = [name for name, word in shared.words.items() if word.at == line]
-        made = lambda what, size, text: Variable(f"{thread.name}_{what}", size, "hardware", text)  # noqa: E731
+        made = lambda what, size, text: Variable(f"{thread.name}_{what}", size, "hardware", text)
         self.has = made(f"has_{line}", 2, "The line is in the cache.")
         self.dirty = made(f"dirty_{line}", 2, "The copy differs from what was filled.")
         self.posted = made(f"posted_{line}", 2, "A write-back is on its way.")
@@ -164,6 +165,12 @@ class Line:
     def variables(self) -> list[Variable]:
         """Its state."""
         return [self.has, self.dirty, self.posted, *self.copy.values(), *self.sent.values()]
+
+    def fill(self, changes: Changes, when: Term) -> None:
+        """The line comes from memory."""
+        changes.set(self.has, 1, when)
+        for word in self.words:
+            changes.set(self.copy[word], self.shared.cells[word].number, when)
 
     def drop(self, changes: Changes, when: Term = TRUE) -> None:
         """The copy is gone."""
@@ -186,10 +193,9 @@ class Line:
     def hardware(self) -> Iterator[tuple[str, Term, Changes]]:
         """What hardware may do with the line: fill, evict, drain."""
         fill, evict, drain = Changes(), Changes(), Changes()
-        fill.set(self.has, 1)
+        self.fill(fill, TRUE)
         for word in self.words:
             cell = self.shared.cells[word]
-            fill.set(self.copy[word], cell.number)
             evict.set(cell, self.copy[word].number, self.dirty.is_(1))
             drain.set(cell, self.sent[word].number)
         self.drop(evict)
@@ -197,5 +203,3 @@ class Line:
         yield "fill", conj(self.has.is_(0), self.posted.is_(0)), fill
         yield "evict", conj(self.has.is_(1), self.posted.is_(0)), evict
         yield "drain", self.posted.is_(1), drain
-
-

@@ -96,7 +96,8 @@ class Wake(Access):
 
 @dataclass(frozen=True)
 class Take(Access):
-    """A whole `wait` on a sticky slot, as T11 has shown it to be: takes what is there, or learns that `peer` is dead."""
+    """A whole `wait` on a sticky slot, as T11 has shown it to be: takes what is there, or learns that `peer` is
+    dead."""
 
     peer: str = ""
 
@@ -127,7 +128,8 @@ class Invalidate(Access):
 class Step:
     """One atomic step.  A label may carry a suffix (`arrive_look.1`) where one line of source is several steps.
 
-    `sets` gives registers new values; `after_death` names a thread that must have died before (what a driver waits for).
+    `sets` gives registers new values; `after_death` names a thread that must have died before (what a driver waits
+    for).
     """
 
     label: str

@@ -1,8 +1,8 @@
 """T14: the ring of a channel, with one producer and one consumer (`transfer.py`).
 
 The producer writes length and payload, flushes, fences, and only then counts; both counts are changed by atomics in
-memory, on lines of their own.  The consumer invalidates after it has seen the count.  Message n carries n in both words,
-so that whatever is torn, overwritten too early or out of order shows as another number.
+memory, on lines of their own.  The consumer invalidates after it has seen the count.  Message n carries n in both
+words, so that whatever is torn, overwritten too early or out of order shows as another number.
 """
 
 from __future__ import annotations
@@ -60,10 +60,16 @@ def build(choices: Choices = Choices()) -> Algorithm:
     found = {"length": n, "data": n}
     consumer = Thread("consumer", tuple(_get(choices)), registers | found, mortal=choices.mortal)
     algorithm = Algorithm("ring", "One direction of a channel.", words, [producer, consumer])
-    got = [algorithm.register("consumer", part).eq(algorithm.register("consumer", "done") + 1) for part in _parts(choices)]
+    got = [
+        algorithm.register("consumer", part).eq(algorithm.register("consumer", "done") + 1) for part in _parts(choices)
+    ]
     sentence = "Every message is the next one, whole: nothing torn, overwritten before it was read, or out of order."
-    claim = algorithm.claim("messages_come_whole_and_in_order", sentence, algorithm.at("consumer", "get_count").implies(conj(*got)))
-    waits = conj(algorithm.at("consumer", "get_wait"), algorithm.memory("arrivals").eq(0), algorithm.at("producer", END))
+    claim = algorithm.claim(
+        "messages_come_whole_and_in_order", sentence, algorithm.at("consumer", "get_count").implies(conj(*got))
+    )
+    waits = conj(
+        algorithm.at("consumer", "get_wait"), algorithm.memory("arrivals").eq(0), algorithm.at("producer", END)
+    )
     behind = algorithm.register("consumer", "done").ne(choices.messages)
     sentence = "The consumer does not wait for ever for a message that was sent."
     algorithm.claims = (claim, algorithm.claim("no_message_is_lost", sentence, ~conj(waits, behind)))
@@ -80,12 +86,12 @@ def _entry(choices: Choices, part: str) -> Place:
 
 def _put(choices: Choices) -> Iterator[Step]:
     parts = _parts(choices)
-    full = lambda r: r.done.test(r.limit, lambda done, limit: done - limit >= choices.depth)  # noqa: E731
+    full = lambda r: r.done.test(r.limit, lambda done, limit: done - limit >= choices.depth)
     begin = f"put_{parts[0]}" if choices.payload_first else "put_count"
-    start = lambda r: branch(full(r), "put_look", begin) if choices.credits else branch(begin)  # noqa: E731
-    again = lambda r: [(r.done.ge(choices.messages), END), *start(r)]  # noqa: E731
+    start = lambda r: branch(full(r), "put_look", begin) if choices.credits else branch(begin)
+    again = lambda r: [(r.done.ge(choices.messages), END), *start(r)]
     yield Step("put_start", Access(), start)
-    still = lambda r: branch(full(r), "put_wait", begin)  # noqa: E731
+    still = lambda r: branch(full(r), "put_wait", begin)
     yield Step("put_look", Change("head"), still, sets={"limit": lambda r: r.got})
     yield Step("put_wait", Take("credits", "consumer"), lambda r: branch(r.got.eq(0), "peer_lost", "put_look"))
     after = "put_count" if choices.payload_first else "put_notify"
@@ -108,16 +114,18 @@ def _put(choices: Choices) -> Iterator[Step]:
 
 def _write_place(choices: Choices, part: str) -> Place:
     by = 0 if choices.payload_first else -1
-    return lambda r: [((r.done + by).map(lambda n: n % choices.depth).eq(k), f"{part}{k}") for k in range(choices.depth)]
+    return lambda r: [
+        ((r.done + by).map(lambda n: n % choices.depth).eq(k), f"{part}{k}") for k in range(choices.depth)
+    ]
 
 
 def _get(choices: Choices) -> Iterator[Step]:
     parts = _parts(choices)
     drop = choices.cached and choices.invalidate
     begin = f"get_drop.{parts[0]}" if drop else f"get_{parts[0]}"
-    start = lambda r: branch(r.done.eq(r.limit), "get_look", begin)  # noqa: E731
-    again = lambda r: [(r.done.ge(choices.messages), END), *start(r)]  # noqa: E731
-    empty = lambda r: branch(r.done.eq(r.limit), "get_wait", begin)  # noqa: E731
+    start = lambda r: branch(r.done.eq(r.limit), "get_look", begin)
+    again = lambda r: [(r.done.ge(choices.messages), END), *start(r)]
+    empty = lambda r: branch(r.done.eq(r.limit), "get_wait", begin)
     yield Step("get_look", Change("tail"), empty, sets={"limit": lambda r: r.got})
     yield Step("get_wait", Take("arrivals", "producer"), lambda r: branch(r.got.eq(0), "peer_lost", "get_look"))
     for part, more in zip(parts, [*parts[1:], ""], strict=True):
@@ -137,4 +145,6 @@ def _get(choices: Choices) -> Iterator[Step]:
 def wrapped(a: Algorithm) -> Property:
     """A witness: an entry is used for the second time."""
     some = conj(a.register("consumer", "done").ge(2), a.at("consumer", "get_count"))
-    return Property("an_entry_is_used_again", "The consumer takes a message from an entry that was used before.", (), some, "state")
+    return Property(
+        "an_entry_is_used_again", "The consumer takes a message from an entry that was used before.", (), some, "state"
+    )

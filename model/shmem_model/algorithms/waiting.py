@@ -18,6 +18,7 @@ from shmem_model.algorithms.programs import (
     SEQ_CST,
     Access,
     Fence,
+    Goto,
     Load,
     Sleep,
     Step,
@@ -36,7 +37,8 @@ class Choices:
     """The scope, and what a red twin leaves out.
 
     `sends` gives each sender's number of notifications, `batch` who sends them in batches (release stores and one
-    fence), `waits` how often the receiver waits.
+    fence), `waits` how often the receiver waits.  `fallback` is the way without a
+    compiler: nobody says that it waits, and every send rings.
     """
 
     sends: tuple[int, ...] = (1, 1)
@@ -49,6 +51,7 @@ class Choices:
     bell_first: bool = True
     rings: bool = True
     looks_last: bool = True
+    fallback: bool = False
 
 
 def build(choices: Choices = Choices()) -> Algorithm:
@@ -77,19 +80,20 @@ def driver(number: int, agent: str, alive: str, bells: Sequence[str]) -> Thread:
 
 
 def _sender(choices: Choices, s: int) -> Thread:
-    after = "batch_fence" if choices.sender_fence else "send_look_for_waiter"
+    look_or_ring = "send_ring" if choices.fallback else "send_look_for_waiter"
+    after = "batch_fence" if choices.sender_fence else look_or_ring
     if choices.batch[s]:
         first = "batch_count"
         store = Store(f"sent{s}", lambda r: r.done + 1, RELEASE)
         steps = [Step(first, store, after, sets={"done": lambda r: r.done + 1})]
-        steps += [Step("batch_fence", Fence(), "send_look_for_waiter")] if choices.sender_fence else []
+        steps += [Step("batch_fence", Fence(), look_or_ring)] if choices.sender_fence else []
     else:
         first = "send_count"
-        steps = [Step(first, add(f"sent{s}", 1), "send_look_for_waiter", sets={"done": lambda r: r.done + 1})]
-    over = lambda r: branch(r.done.ge(choices.sends[s]), END, first)  # noqa: E731
+        steps = [Step(first, add(f"sent{s}", 1), look_or_ring, sets={"done": lambda r: r.done + 1})]
+    over = lambda r: branch(r.done.ge(choices.sends[s]), END, first)
     ring = "send_ring" if choices.rings else "send_wake"
-    look = lambda r: branch(r.got.eq(0) & r.done.ge(choices.sends[s]), END, r.got.eq(0), first, ring)  # noqa: E731
-    steps.append(Step("send_look_for_waiter", Load("waiting"), look))
+    look = lambda r: branch(r.got.eq(0) & r.done.ge(choices.sends[s]), END, r.got.eq(0), first, ring)
+    steps += [] if choices.fallback else [Step("send_look_for_waiter", Load("waiting"), look)]
     steps += [Step("send_ring", add("bell", 1), "send_wake")] if choices.rings else []
     steps.append(Step("send_wake", Wake("bell"), over))
     return Thread(f"sender{s}", tuple(steps), {"done": choices.sends[s] + 1}, buffer=1, mortal=choices.mortal)
@@ -108,10 +112,11 @@ def _receiver(choices: Choices) -> Thread:
 
 def _receiving(choices: Choices) -> Iterator[Step]:
     senders = range(len(choices.sends))
-    over = lambda r: branch(r.done.ge(choices.waits), END, "take_look.spin0")  # noqa: E731
+    over = lambda r: branch(r.done.ge(choices.waits), END, "take_look.spin0")
     read_bell = Step("wait_read_bell", Load("bell"), "take_look.again0", sets={"seen": lambda r: r.got})
     late_bell = Step("wait_read_bell", Load("bell"), "wait_sleep", sets={"seen": lambda r: r.got})
-    first = "wait_announce" if choices.announces_first else "take_look.before0"
+    silent = choices.fallback
+    first = "wait_announce" if choices.announces_first and not silent else "take_look.before0"
     begin = "wait_read_bell" if choices.bell_first else "take_look.again0"
     ready = "wait_sleep" if choices.bell_first else "wait_read_bell"
     yield from _take(choices, "spin", over, begin)
@@ -120,20 +125,28 @@ def _receiving(choices: Choices) -> Iterator[Step]:
     lost = "take_look.last0" if choices.looks_last else "peer_lost"
     for s in senders:
         then = f"wait_check_alive.{s + 1}" if s + 1 < len(senders) else lost
-        yield Step(f"wait_check_alive.{s}", Load(f"alive{s}"), lambda r, then=then: branch(r.got.eq(1), first, then))
+        yield Step(f"wait_check_alive.{s}", Load(f"alive{s}"), _alive(first, then))
     if choices.looks_last:
         yield from _take(choices, "last", over, "peer_lost")
     yield Step("peer_lost", Access(), END)
     announce = Store("waiting", 1, choices.announce) if choices.announce != SEQ_CST else add("waiting", 1)
     last = "take_look.before0" if choices.announces_first else ready
-    yield Step("wait_announce", announce, last)
-    found = "wait_withdraw.got" if choices.announces_first else over
-    yield from _take(choices, "before", found, ready if choices.announces_first else "wait_announce")
+    if not silent:
+        yield Step("wait_announce", announce, last)
+    found = "wait_withdraw.got" if choices.announces_first and not silent else over
+    yield from _take(choices, "before", found, ready if choices.announces_first or silent else "wait_announce")
     yield Step("wait_sleep", Sleep("bell", lambda r: r.seen), "take_look.after0")
+    if silent:
+        yield from _take(choices, "after", over, begin)
+        return
     yield from _take(choices, "after", "wait_withdraw.got", "wait_withdraw.empty")
     withdraw = Store("waiting", 0, choices.announce) if choices.announce != SEQ_CST else add("waiting", -1)
     yield Step("wait_withdraw.got", withdraw, over, sets={"seen": 0})
     yield Step("wait_withdraw.empty", withdraw, begin, sets={"seen": 0})
+
+
+def _alive(alive: str, dead: str) -> Goto:
+    return lambda r: branch(r.got.eq(1), alive, dead)
 
 
 def _take(choices: Choices, context: str, found: Any, none: str) -> Iterator[Step]:
@@ -141,7 +154,7 @@ def _take(choices: Choices, context: str, found: Any, none: str) -> Iterator[Ste
     for s in range(len(choices.sends)):
         then = f"take_look.{context}{s + 1}" if s + 1 < len(choices.sends) else none
         claim = f"take_claim.{context}{s}"
-        pending = lambda r, s=s, c=claim, t=then: branch(r.got.ne(r[f"taken{s}"]), c, t)  # noqa: E731
+        pending = lambda r, s=s, c=claim, t=then: branch(r.got.ne(r[f"taken{s}"]), c, t)
         yield Step(f"take_look.{context}{s}", Load(f"sent{s}"), pending)
         sets: dict[str, Any] = {"done": lambda r: r.done + 1, f"taken{s}": lambda r, s=s: r[f"taken{s}"] + 1}
         yield Step(claim, Access(), found, sets=sets)

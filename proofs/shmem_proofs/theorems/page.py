@@ -31,6 +31,7 @@ def _theorem(theorem: Theorem) -> Iterator[str]:
     yield f"Method: {theorem.method}{claims}."
     if theorem.litmus:
         yield f"Litmus files: {', '.join(f'`{pattern}`' for pattern in theorem.litmus)}."
+    yield from _worlds(theorem)
     yield from _witnesses(theorem)
     yield from _red_twins(theorem)
 
@@ -50,3 +51,23 @@ def _red_twins(theorem: Theorem) -> Iterator[str]:
     if rows:
         yield from ("", "| red twin | why it must fail | breaks | steps |", "|---|---|---|---|")
         yield from rows
+
+
+def _worlds(theorem: Theorem) -> Iterator[str]:
+    """The worlds in which an algorithm is explored, what is reached there, and the weakened algorithms."""
+    if not theorem.worlds:
+        return
+    yield from ("", "| world | what is in it | besides | states | transitions |", "|---|---|---|---|---|")
+    for world in theorem.worlds:
+        besides = "refines T3" if world.refines else "fair runs end" if world.progress else ""
+        yield f"| {world.name} | {world.sentence} | {besides} | {world.states} | {world.transitions} |"
+    yield from ("", "| witness | what has happened | steps |", "|---|---|---|")
+    for world in theorem.worlds:
+        algorithm = world.build().algorithm
+        for make, steps in world.witnesses:
+            state = make(algorithm)
+            yield f"| `{state.name}` | {state.sentence} | {steps} |"
+    yield from ("", "| red twin | why it must fail | breaks | steps |", "|---|---|---|---|")
+    for twin in (twin for world in theorem.worlds for twin in world.twins):
+        broken = f"`{twin.breaks}`" if twin.breaks else "progress"
+        yield f"| {twin.name} | {twin.sentence} | {broken} | {twin.steps} |"

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 
 from shmem_model.language import Machine, Property
 from shmem_model.readers.setting import Setting
+from shmem_proofs.algorithm_checks import World
 
 INDUCTION, TWO_RUNS, LITMUS = "induction", "two runs", "litmus"
+ALGORITHM = "exploration of atomic steps"
 ON_TERMS = "the implementation's own code, run on terms"
 
 
@@ -71,7 +73,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Theorem:
-    """A promise of the machine."""
+    """A promise of the machine, or (with `worlds`) of an algorithm of the implementation."""
 
     id: str
     name: str
@@ -81,6 +83,7 @@ class Theorem:
     witnesses: tuple[Witness, ...] = ()
     red_twins: tuple[RedTwin, ...] = ()
     litmus: tuple[str, ...] = field(default=())
+    worlds: tuple[World, ...] = field(default=())
     cases: tuple[Case, ...] = field(default=())
 
     def called(self, word: str) -> bool:

@@ -19,12 +19,12 @@ from shmem_model.readers.explorer import Exploration, Finding, explore
 from shmem_model.readers.scope import Scope
 from shmem_proofs.induction import Prover, obligations
 from shmem_proofs.proving import changed_actions
-from shmem_proofs.theorems import INDUCTION, LITMUS, ON_TERMS, THEOREMS, TWO_RUNS, RedTwin, Theorem, Witness
+from shmem_proofs.theorems import ALGORITHM, INDUCTION, LITMUS, ON_TERMS, THEOREMS, TWO_RUNS, RedTwin, Theorem, Witness
 from shmem_proofs.two_runs import TwoRuns
 from shmem_suite.checks import Check, Combine, Outcome, Task, weakest
 from shmem_suite.errors import ManifestError, did_you_mean
 from shmem_suite.manifest import Entry
-from shmem_suite.providers import placement, programs
+from shmem_suite.providers import algorithms, placement, programs
 from shmem_suite.providers.litmus import tasks_matching
 from shmem_suite.providers.proofs import Rests, ask_obligations, proof_tasks, two_run_tasks
 from shmem_suite.stories import story
@@ -119,6 +119,8 @@ def _method(theorem: Theorem) -> tuple[tuple[Task, ...], Combine, str]:
             return tasks_matching(theorem.litmus), weakest, "explorer"
         case method if method == ON_TERMS:
             return placement.theorem_tasks(), weakest, "the code on terms, Z3"
+        case method if method == ALGORITHM:
+            return algorithms.world_tasks(theorem), weakest, "explorer"
     raise ManifestError(f"theorem {theorem.id} is to be settled by {theorem.method!r}, which nobody can")
 
 
