@@ -86,6 +86,12 @@ def a_collecting_epoch_has_a_member(g: Term, e: Term) -> Term:
     return m.collecting(g, e).implies(exists(Agent, lambda c: m.arrived(g, e, c)))
 
 
+@invariant(g=Team, e=Epoch)
+def a_collecting_epoch_misses_a_member(g: Term, e: Term) -> Term:
+    """A barrier that waits for members waits for at least one."""
+    return m.collecting(g, e).implies(exists(Agent, lambda c: m.member(g, c) & ~m.arrived(g, e, c)))
+
+
 @invariant(g=Team, e=Epoch, k=Epoch)
 def one_epoch_collects(g: Term, e: Term, k: Term) -> Term:
     """A team fills one epoch at a time."""

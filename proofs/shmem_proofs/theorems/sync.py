@@ -34,6 +34,7 @@ _BARRIER_CLAIMS = (
     "only_members_arrive",
     "an_epoch_serves_one_team",
     "a_collecting_epoch_has_a_member",
+    "a_collecting_epoch_misses_a_member",
     "one_epoch_collects",
     "who_left_had_arrived",
     "a_full_epoch_has_every_member",
