@@ -63,9 +63,10 @@ class Agent(Memory, Slots):
 
     def arrive(self, team: Team, *regions: SharedMemoryRegion) -> int:
         """Flush and fence these regions and arrive at the barrier; the number of the epoch."""
-        for region in regions:
-            self.flush(region)
-        self.fence()
+        if not team.inside:  # a refused call changes nothing
+            for region in regions:
+                self.flush(region)
+            self.fence()
         return team.arrive()
 
     def leave(self, team: Team, timeout: float | None = None) -> None:
@@ -93,13 +94,13 @@ class Agent(Memory, Slots):
         self._gb_number += 1
         rung: set[int] = set()
         for name in members:
-            self.peer(name).pair.store(layout.PAIR_GB, self._gb_number)
+            self.peer(name).pair.store(layout.PAIR_GB, self._gb_number)  # step: gb_ask
         for name in members:
             peer = self.peer(name)
             if peer.engine not in rung:  # with multicast one word reaches everybody
                 rung.add(peer.engine)
-                peer.engine_page.add32(layout.ENGINE, 1)
-                peer.engine_page.wake(layout.ENGINE)
+                peer.engine_page.add32(layout.ENGINE, 1)  # step: gb_ring
+                peer.engine_page.wake(layout.ENGINE)  # step: gb_wake
         self._gb[region.id] = self._gb_number, members
 
     def _check_readable(self, region: SharedMemoryRegion) -> None:
@@ -114,13 +115,18 @@ class Agent(Memory, Slots):
         number, members = self._gb[region.id]
         limit = waiting.Limit(timeout)
         while True:
-            seen = self.bell.load32(layout.BELL)
-            open_ = [n for n in members if self._answered(n) < number]
-            if not open_:
+            seen = self.bell.load32(layout.BELL)  # step: gb_read_bell
+            open_ = [n for n in members if self._answered(n) < number]  # step: gb_look
+            if not open_:  # step: gb_done
                 break
-            dead = [n for n in open_ if not self._is_alive(self._peers[n].index, self._peers[n].incarnation)]
+            dead = [
+                n for n in open_ if not self._is_alive(self._peers[n].index, self._peers[n].incarnation)
+            ]  # step: gb_alive
+            dead = [n for n in dead if self._answered(n) < number]  # step: gb_answered (it may have, before it died)
             if dead:
-                raise PeerLost(f"gb_end of {region}", f"{', '.join(dead)} died before answering", "go on without")
+                raise PeerLost(
+                    f"gb_end of {region}", f"{', '.join(dead)} died before answering", "go on without"
+                )  # step: peer_lost
             self._may_sleep("gb_end")
             if limit.over():
                 raise TimedOut(
@@ -128,7 +134,7 @@ class Agent(Memory, Slots):
                     f"{', '.join(open_)} did not answer in {timeout} s",
                     "call gb_end again",
                 )
-            self.bell.wait(layout.BELL, seen, limit.left_ns(), self.spin_ns)
+            self.bell.wait(layout.BELL, seen, limit.left_ns(), self.spin_ns)  # step: gb_sleep
         del self._gb[region.id]
 
     def _answered(self, name: str) -> int:
@@ -138,7 +144,7 @@ class Agent(Memory, Slots):
         """Flush and fence the region, then make sure that no engine of these agents holds an old clean line
         of it. The members still wait for a notification and invalidate."""
         self.flush(region)
-        self.fence()
+        self.fence()  # step: gb_publish
         self.gb_begin(region, agents)
         self.gb_end(region, timeout)
 

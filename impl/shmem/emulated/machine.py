@@ -8,6 +8,7 @@ happen only on command; otherwise the driver does them by itself.
 from __future__ import annotations
 
 import random
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,6 +68,8 @@ class EmulatedService(Service):
         for number in range(region.span // LINE):
             self.hardware.frames.pop((key, number), None)
             self.hardware.frozen.discard((key, number))
+        for request in self.machine.board.requests.values():  # nobody has to answer for lines that are gone
+            request.missing = {(name, block) for name, block in request.missing if block[0] != key}
         super().close_region(region)
 
     def _move(self, arena: Arena, region: Region, target: int) -> bool:
@@ -293,8 +296,10 @@ class Machine:
             raise RegionBusy(f"reclaim of {region} from {agent}", "it lives, or something of it is left", "lose it")
         record.mapped.pop(self.hardware._index(agent), None)
 
-    def state(self) -> dict[str, Any]:
-        """The projection: the functions of the machine that software and hardware have, under their names."""
+    def state(self, frames: Collection[int] | None = None) -> dict[str, Any]:
+        """The projection: the functions of the machine that software and hardware have, under their names.
+
+        `frames`: the physical addresses of the lines whose memory is wanted (default: all that are or were in use)."""
         from shmem.emulated.state import state
 
-        return state(self)
+        return state(self, frames)

@@ -150,12 +150,13 @@ class EmulatedSlots(Slots):
 
     def arrive(self, team: Any, *regions: SharedMemoryRegion) -> int:
         """See `Agent.arrive`."""
-        for region in regions:
-            self.flush(region)
-        self.fence()
+        barrier = self.machine.board.barriers[team.key]
+        if not barrier.inside(self.name):  # a refused call changes nothing
+            for region in regions:
+                self.flush(region)
+            self.fence()
 
         def do() -> int:
-            barrier = self.machine.board.barriers[team.key]
             if barrier.inside(self.name):
                 raise InvalidArgument(f"arrive at {team.name} by {self.name}", "it is inside", "leave first")
             barrier.arrived[self.name] = barrier.arrived.get(self.name, 0) + 1
@@ -216,6 +217,7 @@ class EmulatedSlots(Slots):
             return (
                 not self.machine.manual
                 or found is None
+                or found.key != region.key
                 or not found.missing
                 or any(n in dead for n, _ in found.missing)
             )

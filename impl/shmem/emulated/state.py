@@ -6,6 +6,7 @@ physical address, words are numbered inside of their line, values are numbers.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from shmem.emulated.lines import value as value_of
@@ -22,7 +23,7 @@ def _block(block: tuple[int, int]) -> tuple[int, int, int]:
     return block[0] >> 64, block[0] & (1 << 64) - 1, block[1]
 
 
-def _hardware(m: Machine) -> dict[str, Any]:
+def _hardware(m: Machine, wanted: Collection[int] | None) -> dict[str, Any]:
     values: dict[str, dict[tuple[str, int, int], int]] = {"data": {}, "posted_data": {}}
     data, posted_data = values["data"], values["posted_data"]
     valid, dirty, posted, tlb, writable = set(), set(), set(), set(), set()
@@ -39,9 +40,11 @@ def _hardware(m: Machine) -> dict[str, Any]:
             tlb.add((name, _block(block), frame))
             if may:
                 writable.add((name, _block(block), frame))
-    frames = {f for _, f in valid} | {f for _, f, _ in posted} | set(m.hardware.frames.values())
-    quarantine = [r for a in m.service.arenas.values() for r in a.quarantine]
-    frames |= {f for r in quarantine for f in r.frames or []}
+    frames = set(wanted or ())
+    if wanted is None:
+        frames |= {f for _, f in valid} | {f for _, f, _ in posted} | set(m.hardware.frames.values())
+        quarantine = [r for a in m.service.arenas.values() for r in a.quarantine]
+        frames |= {f for r in quarantine for f in r.frames or []}
     memory = {(f, w): value_of(m.hardware.memory(f), w) for f in frames for w in _EVERY}
     return {
         "valid": valid, "dirty": dirty, "data": data, "posted": posted, "posted_data": posted_data,
@@ -98,6 +101,6 @@ def _agreements(m: Machine) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def state(m: Machine) -> dict[str, Any]:
-    """Everything, by the names of the machine's functions."""
-    return _hardware(m) | _regions(m) | _agreements(m)
+def state(m: Machine, frames: Collection[int] | None = None) -> dict[str, Any]:
+    """Everything, by the names of the machine's functions; `memory` of these frames only, where some are named."""
+    return _hardware(m, frames) | _regions(m) | _agreements(m)

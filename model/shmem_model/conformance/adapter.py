@@ -107,7 +107,12 @@ class SlotOf:
 
 @dataclass(frozen=True)
 class World:
-    """The small world that an adapter is to build before the first call; everything in it can be written as JSON."""
+    """The small world that an adapter is to build before the first call; everything in it can be written as JSON.
+
+    `agents` run programs; with `engines` each of them has a copy engine of its own.  `windows` says in which frames
+    (first, and one past the last) a region may lie; without an entry it may lie anywhere.  Slots are `sticky` or
+    `counting` (`notify`).
+    """
 
     name: str
     agents: tuple[str, ...]
@@ -122,6 +127,8 @@ class World:
     words: int = 2
     values: int = 2
     frames: int = 1
+    windows: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    engines: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The world as plain data."""
@@ -136,6 +143,7 @@ class World:
             name: SlotOf(slot["receiver"], tuple(slot["senders"])) for name, slot in data["slots"].items()
         }
         plain["teams"] = {name: tuple(members) for name, members in data["teams"].items()}
+        plain["windows"] = {name: (first, end) for name, (first, end) in data["windows"].items()}
         for key in ("agents", "cached"):
             plain[key] = tuple(data[key])
         return cls(**plain)

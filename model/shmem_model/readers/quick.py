@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from shmem_model.language import LanguageError, Property, Term
+from shmem_model.language import Function, LanguageError, Property, Term
 from shmem_model.language import terms as t
 from shmem_model.readers.bits import Bits, Value
 from shmem_model.readers.cells import Run
@@ -38,6 +38,10 @@ class Quick:
     def state(self) -> State:
         """The current state."""
         return {f: tuple(self._partial.cells[f]) for f in self.scope.machine.state}  # type: ignore[arg-type]
+
+    def cells(self, function: Function) -> Sequence[int]:
+        """The values of one function in the current state, in the order of `scope.places`; not to be changed."""
+        return self._partial.cells[function]  # type: ignore[return-value]
 
     def restore(self, state: State) -> None:
         """Make this the current state."""
