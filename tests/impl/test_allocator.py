@@ -58,3 +58,15 @@ def test_take_at_refuses_what_is_not_free() -> None:
     space.give(0, 128)
     with pytest.raises(ValueError):
         space.take_at(64, 128)
+
+
+def test_a_failed_alloc_reserves_no_memory_that_could_not_serve_it() -> None:
+    with shmem.System(devices=0, pool=32 << 20, extent=1 << 20) as s:
+        with s.host.map(s.host.alloc(64), "r") as mapping:
+            behind = mapping.physical_address + (1 << 20) + 8192
+        assert s.driver is not None
+        before = s.driver.service.reserved
+        for _ in range(3):
+            with pytest.raises(shmem.OutOfMemory):
+                s.host.alloc(64, align=1 << 22, window=(behind, behind + (1 << 18)))
+        assert s.driver.service.reserved == before
