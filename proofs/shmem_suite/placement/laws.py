@@ -214,12 +214,13 @@ def take_answers_a_place(world: World, module: Any, count: int, window: bool, re
             setup.unchanged()
         return
 
+    chosen = [hole for hole in setup.holes if asked.fits(where, hole)]
+    must(len(chosen) == 1, "the block is not aligned, or not inside a hole and the window")
+    ((start, length),) = chosen
+    if where > start and where + asked.size < start + length:
+        world.note("a hole was split in two")
+
     def best(other: Hole) -> None:
-        chosen = [hole for hole in setup.holes if asked.fits(where, hole)]
-        must(len(chosen) == 1, "the block is not aligned, or not inside a hole and the window")
-        ((start, length),) = chosen
-        if where > start and where + asked.size < start + length:
-            world.note("a hole was split in two")
         if asked.fits(place, other):
             better = "a smaller hole, or a lower one of the same size, would have fitted"
             must((other[1], other[0]) >= (length, start), better)
