@@ -40,6 +40,8 @@ class LocalLink(Link):
 
     def __init__(self, ops: Ops, client: Client) -> None:
         self.ops = ops
+        self.service = ops.service
+        self.lock = ops.service.lock
         self.client = client
 
     def call(self, op: str, **arguments: Any) -> Answer:

@@ -46,6 +46,7 @@ class Memory:
 
     name: str
     link: Link
+    _latched: list[ShmemError]
 
     def _open_memory(self) -> None:
         self.memory = Arenas(self.link, self.name)
@@ -71,14 +72,19 @@ class Memory:
         `acl` says who may map it and how (`{"host": "rw", "dev0": "r"}`; without it: this agent alone).
         Flags: SECURE, NO_COMPACT, UNCACHED. Refusals: InvalidArgument, Fragmented, OutOfMemory."""
         link = self.link
-        if link.__class__ is LocalLink and size.__class__ is int and (acl is None or _is_acl(acl)):
-            link.before()
-            agent = link.client.agent
+        if link.__class__ is LocalLink and size.__class__ is int:
+            if self._latched:
+                link.before()
+            agent, service = link.client.agent, link.service
             if agent is not None:
-                service = link.ops.service
-                with service.lock:
-                    r = service.alloc(agent, size, align, window, flags, acl, purpose)
-                return SharedMemoryRegion(r.id, r.generation, r.size, r.device_address, r.flags, r.owner)
+                with link.lock:
+                    r = None
+                    if align == 64 and window is None:
+                        r = service.alloc_again(agent, size, flags, acl, purpose)
+                    if r is None and align.__class__ is flags.__class__ is int and (acl is None or _is_acl(acl)):
+                        r = service.alloc(agent, size, align, window, flags, acl, purpose)
+                if r is not None:
+                    return SharedMemoryRegion(r.id, r.generation, size, r.device_address, flags, r.owner)
         told, _ = self.link.call(
             "alloc", size=size, align=align, window=list(window) if window else None, flags=flags,
             acl=dict(acl) if acl is not None else None, purpose=purpose,
@@ -98,13 +104,14 @@ class Memory:
         are done."""
         link = self.link
         if link.__class__ is LocalLink and link.client.agent is not None:
-            link.before()
-            service = link.ops.service
-            with service.lock:
-                service.free(link.client.agent, region.id, region.generation, force)
+            if self._latched:
+                link.before()
+            with link.lock:
+                link.service.free(link.client.agent, region.id, region.generation, force)
         else:
-            self.link.call("free", region=region.id, generation=region.generation, force=force)
-        self.memory.forget(region)
+            link.call("free", region=region.id, generation=region.generation, force=force)
+        if region.key in self.memory._accesses:
+            self.memory.forget(region)
 
     def map(self, region: SharedMemoryRegion, rights: str = "rw") -> AddressMapping:
         """Enter a region into this agent's page table, "r" or "rw".  NotPermitted where its list does not

@@ -114,16 +114,16 @@ class Region:
     purpose: str = ""
     frames: list[int] | None = None
     """Emulated memory: where each line is (they may be moved one by one)."""
+    id: int = field(init=False)
+    """The number that a handle carries."""
+
+    def __post_init__(self) -> None:
+        self.id = self.arena.number * layout.REGIONS + self.index
 
     @property
     def key(self) -> int:
         """As in the handle: number and generation."""
         return self.id << 64 | self.generation
-
-    @property
-    def id(self) -> int:
-        """The number that a handle carries."""
-        return self.arena.number * layout.REGIONS + self.index
 
     @property
     def offset(self) -> int:
@@ -140,7 +140,7 @@ class Arena:
     """Identity of an agent -> its rights."""
     secure: bool
     table: Page
-    space: Allocator = field(default_factory=Allocator)
+    free_list: Allocator = field(default_factory=Allocator)
     extents: list[Extent] = field(default_factory=list)
     regions: dict[int, Region] = field(default_factory=dict)
     generations: dict[int, int] = field(default_factory=dict)
@@ -148,6 +148,26 @@ class Arena:
     quarantine: list[Region] = field(default_factory=list)
     users: dict[int, AgentArena] = field(default_factory=dict)
     """Agent index -> its page table and pins."""
+    pool: dict[int, list[Region]] = field(default_factory=dict)
+    """Freed and scrubbed regions by span, with their seats in the table: an alloc of that span takes the last one."""
+    pooled: int = 0
+    """Bytes in the pool."""
+
+    @property
+    def space(self) -> Allocator:
+        """Free memory as holes; what the pool had is among them, so whoever looks here sees all of it coalesced."""
+        if self.pooled:
+            for regions in self.pool.values():
+                for region in regions:
+                    self.free_list.give(region.start, region.span)
+                    self.spare.append(region.index)
+            self.pool.clear()
+            self.pooled = 0
+        return self.free_list
+
+    def perhaps_fragmented(self, threshold: float) -> bool:
+        """Whether the fragmentation may be above a threshold: where this says no, coalescing the pool says no too."""
+        return self.free_list.largest() < (1.0 - threshold) * (self.free_list.free + self.pooled)
 
     def extent_of(self, address: int) -> Extent:
         """The extent that holds a physical address."""

@@ -17,6 +17,7 @@ from shmem.errors import Fragmented, InvalidArgument, NotPermitted, OutOfMemory,
 from shmem.platforms import Platform
 
 _ALL_FLAGS = 7
+_LESS = layout.LINE - 1
 _GAP = layout.PAGE  # between extents, so that blocks of two memfds never melt together
 
 
@@ -32,6 +33,10 @@ class Regions:
         self.arenas: dict[int, Arena] = {}
         self._by_acl: dict[tuple[frozenset[tuple[tuple[int, int], int]], bool], Arena] = {}
         self._acl_cache: dict[tuple[Any, ...], Arena] = {}
+        self._last_acl: dict[str, str] | None = None
+        self._last_arena: Arena | None = None
+        """The list of the last alloc, and its arena: mostly the next one has the same."""
+        self.had_deaths = False
         self._next_arena = 0
         self._next_device_address = 0x4000_0000_0000
         self._frontier = [low for low, _ in self.platform.windows]
@@ -51,14 +56,17 @@ class Regions:
         purpose: str = "",
     ) -> Region:
         """Give out zeroed memory under a handle that never existed before."""
+        again = self.alloc_again(caller, size, flags, acl, purpose) if window is None and align == layout.LINE else None
+        if again is not None:
+            return again
         if size < 1 or align & (align - 1) or align < 1 or flags & ~_ALL_FLAGS:
             raise _bad_request(size, align, flags)
         if window is not None:
             window = self._window(size, window)
-        arena = self._arena(caller, acl, bool(flags & SECURE))
+        arena = self._arena(caller, acl, flags & SECURE)
         if arena.quarantine:
             self.sweep(arena)
-        span = (size + layout.LINE - 1) & -layout.LINE
+        span = (size + _LESS) & -layout.LINE
         start = arena.space.take(span, align, window)
         if start is None:
             start = self._grow_and_take(arena, span, align, window)
@@ -83,6 +91,44 @@ class Regions:
         arena.write_entry(region, layout.LIVE)
         return region
 
+    def alloc_again(
+        self, caller: Agent, size: int, flags: int, acl: Mapping[str, str] | None, purpose: str
+    ) -> Region | None:
+        """The common case, written out: a list that is known, and a region of that span was freed not long ago.
+
+        It is the same seat of the table and the same memory, scrubbed, under the next generation."""
+        try:
+            arena = self._last_arena
+            if arena is None or acl != self._last_acl or acl is None or flags & SECURE != arena.secure:
+                names = tuple(acl.items()) if acl is not None else (caller.name,)
+                arena = self._acl_cache.get((names, flags & SECURE))
+                self._last_acl, self._last_arena = dict(acl) if acl else None, arena
+            span = (size + _LESS) & -layout.LINE
+        except TypeError:  # arguments that make no sense
+            return None
+        if arena is None or arena.quarantine or flags & ~_ALL_FLAGS or not (kept := arena.pool.get(span)):
+            return None
+        region = kept.pop()
+        arena.pooled -= span
+        index = region.index
+        region.generation = arena.generations[index] = region.generation + 1
+        region.size, region.align, region.window = size, layout.LINE, None
+        region.flags, region.owner, region.purpose = flags, caller.name, purpose
+        region.device_address = self._next_device_address
+        self._next_device_address += (span + 0xFFFF) & -0x10000
+        arena.regions[index] = region
+        start = region.start
+        arena.table.words.publish(
+            index * layout.ENTRY, layout.LIVE, region.generation, start - region.extent.start, size,
+            region.extent.number, start, flags,
+        )  # fmt: skip
+        return region
+
+    def forget_lists(self) -> None:
+        """Names mean other agents from now on."""
+        self._acl_cache.clear()
+        self._last_acl = self._last_arena = None
+
     def _window(self, size: int, window: Window) -> Window:
         low, high = window
         reachable = [(max(low, a), min(high, b)) for a, b in self.platform.windows if max(low, a) < min(high, b)]
@@ -95,7 +141,7 @@ class Regions:
             )
         return low, high
 
-    def _arena(self, caller: Agent, acl: Mapping[str, str] | None, secure: bool) -> Arena:
+    def _arena(self, caller: Agent, acl: Mapping[str, str] | None, secure: int) -> Arena:
         """The arena with exactly this access-control list; made if there is none."""
         names: tuple[Any, ...] = tuple(acl.items()) if acl is not None else (caller.name,)
         cached = self._acl_cache.get((names, secure))
@@ -109,11 +155,11 @@ class Regions:
                 "nobody on it may write, so nobody could ever fill or free the region",
                 'give at least one agent "rw"',
             )
-        key = (frozenset(rights.items()), secure)
+        key = (frozenset(rights.items()), bool(secure))
         arena = self._by_acl.get(key)
         if arena is None:
             number = self._next_arena
-            arena = Arena(number, rights, secure, Page(f"table{number}", layout.TABLE_SIZE))
+            arena = Arena(number, rights, bool(secure), Page(f"table{number}", layout.TABLE_SIZE))
             self._next_arena += 1
             self.arenas[number] = self._by_acl[key] = arena
         self._acl_cache[(names, secure)] = arena
@@ -208,8 +254,11 @@ class Regions:
     def free(self, caller: Agent, number: int, generation: int, force: bool = False) -> None:
         """Take a region back: scrub it and give its memory to the next alloc, as soon as nobody can reach
         it."""
-        region = self.find(number, generation, "free")
-        arena = region.arena
+        arena = self.arenas.get(number // layout.REGIONS)
+        region = arena.regions.get(number % layout.REGIONS) if arena is not None else None
+        if arena is None or region is None or region.generation != generation:
+            region = self.find(number, generation, "free")
+            arena = region.arena
         if not arena.acl.get(caller.key, 0) & layout.WRITE:
             raise NotPermitted(
                 f"free of region {number} by {caller.name}",
@@ -223,18 +272,20 @@ class Regions:
                 "unmap it there, or free(force=True): the memory then waits in quarantine until they end",
             )
         self.close_region(region)
-        self.after_free(arena)
+        if arena.regions or self.had_deaths:
+            self.after_free(arena)
 
     def close_region(self, region: Region) -> None:
         """End a region: its handle is stale and nobody maps it; its memory is given out when nobody uses
         it."""
-        arena = region.arena
+        arena, index = region.arena, region.index
         if region.mapped:
-            for index in region.mapped:
-                arena.users[index].rights.words.store(region.index * 8, 0)
+            for user in region.mapped:
+                arena.users[user].rights.words.store(index * 8, 0)
             region.mapped.clear()
-        del arena.regions[region.index]
-        arena.close_entry(region)
+        del arena.regions[index]
+        # One word, so that those who look need no lock; and only then a look at who is still inside.
+        arena.table.words.store32(index * layout.ENTRY + layout.E_STATE, layout.CLOSED)
         if self.in_use(region):
             arena.quarantine.append(region)
         else:
@@ -245,17 +296,23 @@ class Regions:
 
     def in_use(self, region: Region) -> bool:
         """Whether any process still reads or writes the memory, or holds an array of it."""
-        if not region.arena.users:
-            return False
         at = region.index * 8
-        return any(held.pins.words.load(at) for held in region.arena.users.values())
+        for held in region.arena.users.values():
+            if held.pins.words.load(at):
+                return True
+        return False
 
     def _recycle(self, region: Region) -> None:
         """Scrub and reuse; the scrub is in memory before anybody can be given the bytes."""
         arena, extent = region.arena, region.extent
-        extent.page.words.zero(region.start - extent.start, region.span)
-        arena.space.give(region.start, region.span)
-        arena.spare.append(region.index)
+        span = region.span
+        extent.page.words.zero(region.start - extent.start, span)
+        kept = arena.pool.get(span)
+        if kept is None:
+            arena.pool[span] = [region]
+        else:
+            kept.append(region)
+        arena.pooled += span
 
     def sweep(self, arena: Arena) -> None:
         """Recycle what nobody in quarantine uses any more."""

@@ -46,7 +46,6 @@ class Service(Compaction):
         self.wants_compaction: Callable[[], None] = lambda: None
         """Called (under the lock) when an arena got too fragmented; the server compacts when it is idle."""
         self.dirty_arenas: set[int] = set()
-        self.had_deaths = False
         self.on_death: list[Callable[[Agent], None]] = []
 
     # -- agents --------------------------------------------------------------------------------------------
@@ -74,7 +73,7 @@ class Service(Compaction):
         )  # fmt: skip
         self._forget(self.agents.get(index))
         self.agents[index] = agent
-        self._acl_cache.clear()
+        self.forget_lists()
         self._default_grants(agent)
         words = self.board.words
         words.store(index * 64 + layout.AGENT_INCARNATION, agent.incarnation)
@@ -110,8 +109,8 @@ class Service(Compaction):
         """Tell everybody that the board has changed: one count for those awake, a ring for those asleep."""
         self.board.words.add(layout.BOARD_EVENTS, 1)
         for agent in self.living():
-            agent.bell.words.add32(layout.BELL, 1)
-            agent.bell.words.wake(layout.BELL)
+            agent.bell.words.add32(layout.BELL, 1)  # step: death_ring
+            agent.bell.words.wake(layout.BELL)  # step: death_wake
             engine = self.engine_page(agent).words
             engine.add32(layout.ENGINE, 1)
             engine.wake(layout.ENGINE)
@@ -129,8 +128,8 @@ class Service(Compaction):
             return
         agent.alive = False
         self.had_deaths = True
-        self._acl_cache.clear()
-        self.board.words.store(agent.index * 64 + layout.AGENT_STATE, layout.DEAD)
+        self.forget_lists()
+        self.board.words.store(agent.index * 64 + layout.AGENT_STATE, layout.DEAD)  # step: death_mark
         for arena in list(self.arenas.values()):
             for region in arena.regions.values():
                 region.mapped.pop(agent.index, None)
@@ -263,7 +262,7 @@ class Service(Compaction):
             self.reap(arena)
         if self.threshold is None or not arena.regions or arena.number in self.dirty_arenas:
             return
-        if arena.space.fragmentation() > self.threshold:
+        if arena.perhaps_fragmented(self.threshold) and arena.space.fragmentation() > self.threshold:
             self.dirty_arenas.add(arena.number)
             self.wants_compaction()
 
