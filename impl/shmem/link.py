@@ -62,17 +62,19 @@ class LocalLink(Link):
 class SocketLink(Link):
     """The driver is another process, or another thread that is treated like one."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, patience: float | None = None) -> None:
+        """Connect; each call is given up after `patience` seconds (None: never, the driver's death is told)."""
         self.address = address
         self._lock = threading.Lock()
         self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC)
+        self._sock.settimeout(patience)
         try:
             self._sock.connect(_real(address))
         except OSError as error:
             self._sock.close()
             raise DriverLost(
                 f"connection to the driver at {address}",
-                f"nobody answers ({error.strerror})",
+                f"nobody answers ({error.strerror or error})",
                 "start one: shmem driver --socket PATH",
             ) from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 
@@ -26,6 +27,15 @@ def run(arguments: list[str]) -> int:
         return USAGE
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # whoever reads the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except OSError as error:
+        if chosen.debug:
+            raise
+        print(f"shmem {arguments[0]}: {error.strerror or error}{f': {error.filename}' if error.filename else ''}",
+              file=sys.stderr)  # fmt: skip
+        return USAGE
 
 
 def emit(value: object, where: str) -> None:

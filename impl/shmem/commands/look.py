@@ -17,6 +17,8 @@ from shmem.errors import DriverLost, InvalidArgument, ShmemError
 from shmem.link import SocketLink
 
 Rows = list[dict[str, Any]]
+PATIENCE = 5.0
+"""Seconds after which a driver that does not answer is left out."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -39,8 +41,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         if name == "show":
             parser.add_argument("region", type=int, help="number of a region")
         if name == "top":
-            parser.add_argument("--interval", type=float, default=1.0, help="seconds (default 1)")
+            parser.add_argument("--interval", type=_seconds, default=1.0, help="seconds (default 1)")
             parser.add_argument("--once", action="store_true", help="print once and end")
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 86400:
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds between 0 and a day")
+    return value
 
 
 def addresses() -> list[str]:
@@ -58,21 +67,28 @@ def systems(chosen: argparse.Namespace) -> Rows:
     """What each driver tells of itself; those that answer something else, or nothing, are left out."""
     found: Rows = []
     for address in [chosen.socket] if chosen.socket else addresses():
+        link = None
         try:
-            link = SocketLink(address)
-        except (ShmemError, OSError):
-            if chosen.socket:
-                raise
-            continue
-        try:
+            link = SocketLink(address, PATIENCE)
             told, _ = link.call("describe")
+            if not {"agents", "arenas", "pool"} <= set(told):
+                raise InvalidArgument(f"a look at {address}", "what answers there is no driver", "name its socket")
             found.append(told | {"address": address})
-        except (ShmemError, ValueError):
+        except (ShmemError, ValueError, TypeError, LookupError, OSError):
             if chosen.socket:
                 raise
         finally:
-            link.close()
+            if link is not None:
+                link.close()
     return found
+
+
+def _nothing() -> str:
+    """What to say where there is no system to look at: drivers of other users are there, but do not tell."""
+    others = [address for address in addresses() if address.startswith("@shmem-")]
+    if others:
+        return f"no running system of yours; {len(others)} of other users do not tell, or do not answer"
+    return "no running system"
 
 
 def _size(n: int) -> str:
@@ -94,7 +110,7 @@ def ls(chosen: argparse.Namespace) -> int:
         emit(found, chosen.json)
         return 0
     if not found:
-        print("no running system")
+        print(_nothing())
     for system in found:
         print(f"{system['address']}: platform {system['platform']}, {system['memory']}, pid {system['pid']}, "
               f"{_size(system['reserved'])} of {_size(system['pool'])}")  # fmt: skip
@@ -146,6 +162,8 @@ def top(chosen: argparse.Namespace) -> int:
         else:
             if not chosen.once and sys.stdout.isatty():
                 print("\033[H\033[J", end="")
+            if not found:
+                print(_nothing(), flush=True)
             for system in found:
                 _print_top(system)
         if chosen.once or chosen.json:
@@ -193,7 +211,7 @@ def doctor(chosen: argparse.Namespace) -> int:
     for address in addresses():
         if address.startswith("@shmem-") and address not in found and not chosen.socket:
             try:
-                SocketLink(address).close()
+                SocketLink(address, PATIENCE).close()
             except DriverLost:
                 found[address] = ["its driver does not answer"]
     bad = {address: lines for address, lines in found.items() if lines}
