@@ -1,8 +1,14 @@
-"""Which call is tried next: mostly one that the machine would take now, sometimes one that it must refuse."""
+"""Which call is tried next: mostly one that the machine would take now, sometimes one that it must refuse.
+
+Calls about the same few agents and lines meet more often, so each episode has favourites.  What takes many steps to
+get to (memory that is given out again, a line that is moved, what a dead agent left) is also aimed at: a plan is a
+list of calls, of which some may be refused, with a few others thrown in between.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from itertools import product
 from random import Random
 from typing import Any
@@ -21,6 +27,10 @@ WEIGHTS: Mapping[str, float] = {
     "reclaim": 2, "die": 0.15,
 }  # fmt: skip
 """How often each action is tried."""
+FAVOUR = 0.7
+"""How often an agent or a region is one of the episode's favourites."""
+PLANS, INTERLUDE = 0.03, 0.25
+"""How often a plan is begun, and how often another call comes between its steps."""
 TRIES = 6
 """So many arguments are looked at for one that can be taken; then any are tried all the same."""
 
@@ -35,6 +45,12 @@ class Drawer:
         """Regions that have a handle, live or stale."""
         self.actions = [name for name in SIGNATURES if self._possible(name)]
         self.liking = {name: WEIGHTS[name] * random.choice((0.2, 1, 1, 3)) for name in self.actions}
+        self.liking["die"] *= random.choice((0, 1, 6))
+        self.favourites = {
+            "agent": random.sample(self.world.agents, 2),
+            "region": random.sample(list(self.world.regions), min(2, len(self.world.regions))),
+        }
+        self.plan: deque[Step] = deque()
 
     def _possible(self, name: str) -> bool:
         keys = SIGNATURES[name]
@@ -44,11 +60,125 @@ class Drawer:
 
     def draw(self) -> Step:
         """A call with arguments."""
+        name, kw = self._next()
+        if name == "alloc" and self.calls.room(kw["region"])[1]:
+            self.known.add(kw["region"])
+        return name, kw
+
+    def _next(self) -> Step:
+        if not self.plan and self.random.random() < PLANS:
+            self.plan.extend(self._aim())
+        while self.plan and self.random.random() > INTERLUDE:
+            planned = self.plan.popleft()
+            if self._expressible(*planned):
+                return planned
         while True:
             name = self.random.choices(self.actions, [self.liking[a] for a in self.actions])[0]
             step = self._with_arguments(name)
             if step is not None:
                 return step
+
+    # -- plans ---------------------------------------------------------------------------------------------
+
+    def _aim(self) -> Iterator[Step]:
+        """The calls of some plan."""
+        region = self._region()
+        count = self.world.regions[region].lines
+        goal = self.random.choice((self._recycle, self._move, self._inherit))
+        return goal(region, self.random.randrange(count))
+
+    def _recycle(self, region: str, line: int) -> Iterator[Step]:
+        """The region is freed, its frames are scrubbed, and somebody else is given them."""
+        blocks = [(region, i) for i in range(self.world.regions[region].lines)]
+        owner = self._writer(region)
+        for agent in self._shuffled(self.world.agents):
+            yield "unmap", {"agent": owner, "of": agent, "region": region}
+        yield "free", {"agent": owner, "region": region}
+        yield from self._quieten(blocks, [])
+        for frame in self._shuffled(self._frames(blocks)):
+            yield "scrub", {"frame": frame}
+        fresh = [name for name in self.world.regions if name not in self.known]
+        if fresh:
+            yield from filter(None, [self._alloc()])
+
+    def _move(self, region: str, line: int) -> Iterator[Step]:
+        """The line is frozen and moved, as soon as it is quiet."""
+        place = {"region": region, "line": line}
+        target = {**place, "frame": self.random.randrange(self.world.frames)}
+        yield "freeze", place
+        yield "migrate", target
+        yield from self._quieten([(region, line)], [("migrate", target)])
+        yield "migrate", target
+        yield "unfreeze", place
+        for frame in self._shuffled(range(self.world.frames)):
+            yield "scrub", {"frame": frame}
+
+    def _inherit(self, region: str, line: int) -> Iterator[Step]:
+        """An agent dies with a line of the region in its hands; the others go on, and it is reclaimed."""
+        agent = self.random.choice(self.world.agents)
+        place = {"agent": agent, "region": region, "line": line}
+        team = next((name for name, members in self.world.teams.items() if agent in members), None)
+        slots = [(slot.receiver, name) for name, slot in self.world.slots.items() if agent in slot.senders]
+        value = {"word": 0, "value": self.random.randrange(self.world.values)}
+        first: list[Step] = [("write", {**place, **value}), ("flush", {**place, "drop": False})]
+        first += [("send", {"agent": agent, "slot": name}) for _, name in slots]
+        if team is not None:
+            first.append(("arrive", {"agent": agent, "team": team}))
+        yield from self.random.sample(first, self.random.randrange(len(first) + 1))
+        yield "die", {"agent": agent}
+        for receiver, name in slots:
+            yield from [("wait", {"agent": receiver, "slot": name})] * 2
+        if team is not None:
+            for other in self.world.teams[team]:
+                yield "arrive", {"agent": other, "team": team}
+                yield "leave", {"agent": other, "team": team}
+        for frame in self._frames([(region, line)]):
+            held = {"agent": agent, "frame": frame}
+            end: Step = "reclaim", {**place, "line": 0}
+            yield from self._shuffled([end, ("lose", held), ("drain", held), ("shootdown", place), ("evict", held)])
+            yield end
+
+    def _quieten(self, blocks: list[tuple[str, int]], tries: list[Step]) -> Iterator[Step]:
+        """What makes lines quiet, in any order; in between, what is refused until they are."""
+        todo: list[Step] = []
+        for agent in self.world.agents:
+            todo += [("shootdown", {"agent": agent, "region": region, "line": line}) for region, line in blocks]
+            for frame in self._frames(blocks):
+                todo += [("drain", {"agent": agent, "frame": frame}), ("evict", {"agent": agent, "frame": frame})]
+                tries = tries or [("scrub", {"frame": frame})]
+        for step in self._shuffled(todo):
+            yield step
+            if self.random.random() < 0.3:
+                yield from tries
+
+    def _frames(self, blocks: list[tuple[str, int]]) -> list[int]:
+        """Where the lines are, or where an old translation leads."""
+        held = [b for b, place in self.calls.blocks.items() if place in blocks]
+        agents, frames = range(len(self.world.agents)), range(self.world.frames)
+        return [
+            f for f in frames for b in held
+            if self.calls.is_(m.at, b, f) or any(self.calls.is_(m.tlb, a, b, f) for a in agents)
+        ]  # fmt: skip
+
+    def _shuffled(self, things: Any) -> list[Any]:
+        found = list(things)
+        self.random.shuffle(found)
+        return found
+
+    def _writer(self, region: str) -> str:
+        return self.random.choice([a for a, r in self.world.regions[region].rights.items() if "w" in r])
+
+    def _region(self) -> str:
+        liked = [name for name in self.favourites["region"] if name in self.known]
+        if liked and self.random.random() < FAVOUR:
+            return self.random.choice(liked)
+        return self.random.choice(sorted(self.known))
+
+    def _agent(self) -> str:
+        favoured = self.random.random() < FAVOUR
+        return self.random.choice(self.favourites["agent"] if favoured else self.world.agents)
+
+    # -- any call ------------------------------------------------------------------------------------------
 
     def _with_arguments(self, name: str) -> Step | None:
         careless = self.random.random() < 0.15
@@ -63,7 +193,7 @@ class Drawer:
         """Whether the machine would take the step, as far as one look tells."""
         name, kw = step
         if name == "alloc":
-            return True
+            return kw["region"] not in self.known and self._everybody_lives(kw["region"])
         try:
             return self.calls.would(name, kw)
         except Gone:
@@ -108,6 +238,8 @@ class Drawer:
             return self._lands_nowhere(kw)
         if name == "copy_wait":
             return self._work(kw) < 2
+        if name == "alloc":
+            return kw["region"] not in self.known and self._everybody_lives(kw["region"])
         if name == "send" and self.world.notify == "counting":
             slots = range(max(1, len(self.world.slots)))
             held = {t for t, s in product(range(TOKENS), slots) if self.calls.is_(m.pending, t, s)}
@@ -137,8 +269,6 @@ class Drawer:
         if not agents or not self._everybody_lives(region):
             return None
         agent = self.random.choice(agents)
-        if self.calls.room(region)[1]:
-            self.known.add(region)
         return "alloc", {"agent": agent, "region": region}
 
     def _everybody_lives(self, region: str) -> bool:
@@ -150,9 +280,9 @@ class Drawer:
         choice, world = self.random.choice, self.world
         match key:
             case "agent" | "of" | "member":
-                return choice(world.agents)
+                return self._agent()
             case "region" | "to_region":
-                return choice(sorted(self.known))
+                return self._region()
             case "line" | "to_line":
                 return 0
             case "word" | "to_word":

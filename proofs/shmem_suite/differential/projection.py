@@ -96,7 +96,7 @@ class MachineSide:
         gone = set(self._true(m.left))
         open_ = self._true(m.gb_open)
         asked = {(i, r) for i, _, r in open_}
-        live = dict(self._true(m.part_of))
+        live = {place[0]: place[1] for place in self._true(m.part_of)}
         dead = {i for (i,) in self._true(m.dead)}
         pending: dict[str, int] = {}
         for _, s in self._true(m.pending):
@@ -107,7 +107,7 @@ class MachineSide:
             },
             "collecting": {teams[g] for g, _ in self._true(m.collecting)},
             "gb_open": {(a[i], teams[g], self.relation.regions[r]) for i, g, r in open_},
-            "gb_acked": {(a[i], a[c], block[b]) for i, c, b in self._true(m.gb_acked) if (i, live.get(b)) in asked},
+            "gb_acked": {(a[i], a[c], block[b]) for i, c, b in self._true(m.gb_acked) if (i, live.get(b, -1)) in asked},
             "pending": pending,
             "copying": {(a[e - self.last], block[b], w, block[c], p) for e, b, w, c, p in self._true(m.copying)},
         }
