@@ -41,13 +41,20 @@ class Calls:
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
         self.quick = Quick(relation.scope)
-        self.blocks: dict[int, tuple[str, int]] = dict(enumerate(relation.start))
+        self.blocks: dict[int, tuple[str, int]] = {}
         """Block -> the (region, line) that it stands for, or stood for last."""
+        self._initial = self.quick.state
+        self.restart()
         self._place = {f: {p: i for i, p in enumerate(relation.scope.places(f))} for f in relation.scope.machine.state}
         self._index = {
             "agent": relation.agents, "of": relation.agents, "member": relation.agents, "region": relation.regions,
             "to_region": relation.regions, "slot": relation.slots, "team": relation.teams,
         }  # fmt: skip
+
+    def restart(self) -> None:
+        """Go back to the start state."""
+        self.quick.restore(self._initial)
+        self.blocks = dict(enumerate(self.relation.start))
 
     def is_(self, function: Any, *place: int) -> int:
         """The value of a function at a place."""

@@ -8,6 +8,7 @@ mean nothing (`data` of a line that is not cached, `posted_data` of a word that 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import compress
 from typing import Any
 
 from shmem_model.conformance.relation import Relation
@@ -59,7 +60,7 @@ class MachineSide:
         self.last = len(relation.agents)
 
     def _true(self, function: Function) -> list[tuple[int, ...]]:
-        return [p for p, v in zip(self.places[function], self.quick.cells(function), strict=True) if v]
+        return list(compress(self.places[function], self.quick.cells(function)))
 
     def _values(self, function: Function) -> dict[tuple[int, ...], int]:
         return dict(zip(self.places[function], self.quick.cells(function), strict=True))

@@ -79,9 +79,11 @@ class ReferenceAdapter:
         rights = {self.agents[a].name: r for a, r in self.world.regions[names[0]].rights.items() if r}
         owner = next(a for a, r in self.world.regions[names[0]].rights.items() if "w" in r)
         front = self.agents[owner].alloc((end - first) * LINE, acl=rights)
-        self.agents[owner].alloc((LINES - (end - first)) * LINE, acl=rights)
+        rest = self.agents[owner].alloc((LINES - (end - first)) * LINE, acl=rights)
         start = self.hardware.frame(front, 0)
         self.address |= {first + i: start + i * LINE for i in range(end - first)}
+        for line in range(LINES - (end - first)):  # the rest of the extent is nobody's: nothing to look at
+            del self.hardware.hardware.frames[rest.key, line]
         self.agents[owner].free(front)
         for i in range(end - first):
             self.hardware.scrub(start + i * LINE)
