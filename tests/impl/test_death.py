@@ -234,3 +234,17 @@ def test_kill_at_random_points_changes_nothing_for_the_others(tmp_path: Path, ki
         nursery.stdin.close()
         nursery.stdout.close()
         nursery.wait(10)
+
+
+def test_a_driver_that_ends_before_it_is_rung_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    with shmem.System(platform="pcie", devices=0) as s:
+        assert s.driver is not None
+        server, thread = s.driver.server, s.driver.thread
+        ring = server._ring
+
+        def late() -> None:
+            os.eventfd_write(server._wake, 1)  # the loop is awake already, sees the flag and ends
+            thread.join(10)
+            ring()
+
+        monkeypatch.setattr(server, "_ring", late)

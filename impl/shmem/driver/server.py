@@ -41,6 +41,7 @@ class Server:
         self._selector = selectors.DefaultSelector()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._stopping = False
+        self._ringing = threading.Lock()
         self._compaction_due = False
         listener.setblocking(False)
         self._selector.register(listener, selectors.EVENT_READ, self._accept)
@@ -70,7 +71,13 @@ class Server:
     def stop(self) -> None:
         """Ask the loop to end."""
         self._stopping = True
-        os.eventfd_write(self._wake, 1)
+        self._ring()
+
+    def _ring(self) -> None:
+        """Wake the loop, unless it has ended meanwhile and its descriptor is somebody else's."""
+        with self._ringing:
+            if self._wake >= 0:
+                os.eventfd_write(self._wake, 1)
 
     def _woken(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -79,7 +86,7 @@ class Server:
     def _want_compaction(self) -> None:
         if not self._compaction_due:
             self._compaction_due = True
-            os.eventfd_write(self._wake, 1)
+            self._ring()
 
     def _accept(self) -> None:
         try:
@@ -168,4 +175,6 @@ class Server:
         self._selector.unregister(self._wake)
         self.listener.close()
         self._selector.close()
-        os.close(self._wake)
+        with self._ringing:
+            os.close(self._wake)
+            self._wake = -1
