@@ -20,7 +20,7 @@ from shmem.errors import (
     TimedOut,
 )
 from shmem.handles import SharedMemoryRegion
-from shmem.link import Link, SocketLink
+from shmem.link import Link, SocketLink, closed
 from shmem.memory import Memory, whole_lines
 from shmem.notify import Slots
 from shmem.teams import Team
@@ -163,6 +163,8 @@ class Agent(Memory, Slots):
         return self._notify().file(slot)
 
     def _notify(self) -> Notifier:
+        if self._closed:
+            raise closed("on")
         if self._notifier is None:
             self._notifier = Notifier(self)
         return self._notifier

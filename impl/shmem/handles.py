@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shmem.driver.records import FLAG_NAMES, NO_COMPACT, SECURE, UNCACHED
-from shmem.errors import ShmemError
+from shmem.errors import InvalidArgument, ShmemError
 
 if TYPE_CHECKING:
     from shmem.agent import Agent
@@ -139,7 +139,7 @@ class View:
 
     def __enter__(self) -> npt.NDArray[Any]:
         if self.array is None:
-            raise ValueError("this view is closed")
+            raise InvalidArgument("use of a view", "it is closed", "open another one")
         return self.array
 
     def __exit__(self, *_: object) -> None:

@@ -35,6 +35,11 @@ class Link:
         """Leave: for the driver the agent ends here."""
 
 
+def closed(what: str) -> DriverLost:
+    """The system, or this agent's part in it, has ended."""
+    return DriverLost(f"the call {what}", "this system was closed", "start another one")
+
+
 class LocalLink(Link):
     """The driver is a thread of this process."""
 
@@ -48,8 +53,18 @@ class LocalLink(Link):
         """Call the driver's function."""
         if op not in _INNER:
             self.before()
+        if self.client.agent is None and op != "join":
+            raise closed(op)
         result, fds = self.ops.call(self.client, arguments | {"op": op})
-        return result, [os.dup(fd) for fd in fds]
+        copies: list[int] = []
+        try:
+            for fd in fds:
+                copies.append(os.dup(fd))
+        except OSError:  # no descriptor is left: none stays taken
+            for fd in copies:
+                os.close(fd)
+            raise
+        return result, copies
 
     def close(self) -> None:
         """The agent leaves, its process stays."""
@@ -70,11 +85,12 @@ class SocketLink(Link):
         self._sock.settimeout(patience)
         try:
             self._sock.connect(_real(address))
-        except OSError as error:
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) and error.strerror else error
             self._sock.close()
             raise DriverLost(
                 f"connection to the driver at {address}",
-                f"nobody answers ({error.strerror or error})",
+                f"nobody answers ({why})",
                 "start one: shmem driver --socket PATH",
             ) from error
 
@@ -82,6 +98,8 @@ class SocketLink(Link):
         """Send the call and wait for its answer."""
         if op not in _INNER:
             self.before()
+        if self._sock.fileno() < 0:
+            raise closed(op)
         with self._lock:
             try:
                 protocol.send(self._sock, arguments | {"op": op})

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shmem import layout
-from shmem.arenas import Arenas
+from shmem.arenas import Arenas, out_of_range
 from shmem.errors import InvalidArgument, ShmemError, TimedOut
 from shmem.handles import AddressMapping, SharedMemoryRegion, View, as_bytes
 from shmem.link import Link, LocalLink
@@ -81,13 +81,15 @@ class Memory:
                     r = None
                     if align == 64 and window is None:
                         r = service.alloc_again(agent, size, flags, acl, purpose)
-                    if r is None and align.__class__ is flags.__class__ is int and (acl is None or _is_acl(acl)):
+                    if r is not None:
+                        pass
+                    elif window is None and align.__class__ is flags.__class__ is int and (acl is None or _is_acl(acl)):
                         r = service.alloc(agent, size, align, window, flags, acl, purpose)
                 if r is not None:
                     return SharedMemoryRegion(r.id, r.generation, size, r.device_address, flags, r.owner)
         told, _ = self.link.call(
-            "alloc", size=size, align=align, window=list(window) if window else None, flags=flags,
-            acl=dict(acl) if acl is not None else None, purpose=purpose,
+            "alloc", size=size, align=align, window=list(window) if isinstance(window, tuple) else window, flags=flags,
+            acl=dict(acl) if isinstance(acl, Mapping) else acl, purpose=purpose,
         )  # fmt: skip
         return region_of(told)
 
@@ -140,7 +142,10 @@ class Memory:
         """Bytes of the region.  One aligned word is read at once, more may be seen in parts (H10)."""
         n = region.size - offset if length is None else length
         access = self.memory._accesses.get(region.key)
-        data = access.read(offset, n) if access is not None else layout.IS_FROZEN
+        try:
+            data = access.read(offset, n) if access is not None else layout.IS_FROZEN
+        except OverflowError:
+            raise out_of_range(region, "read", offset, n) from None
         if data.__class__ is bytes:
             return data
         data = self.memory.again(region, "read", lambda access: access.read(offset, n))
@@ -153,7 +158,10 @@ class Memory:
         access = self.memory._accesses.get(region.key)
         if data.__class__ is not bytes:
             data = as_bytes(data)
-        code = access.write(offset, data) if access is not None else layout.IS_FROZEN
+        try:
+            code = access.write(offset, data) if access is not None else layout.IS_FROZEN
+        except OverflowError:
+            raise out_of_range(region, "write", offset, len(data)) from None
         if code:
             code = self.memory.again(region, "write", lambda access: access.write(offset, data))
             if code:
@@ -170,7 +178,10 @@ class Memory:
         offset, length = range if range is not None else (0, region.size)
         writing = _mode(mode)
         access: Any = self.memory._accesses.get(region.key)
-        place = access.pin(offset, length, writing) if access is not None else -layout.IS_FROZEN
+        try:
+            place = access.pin(offset, length, writing) if access is not None else -layout.IS_FROZEN
+        except OverflowError:
+            raise out_of_range(region, "view", offset, length) from None
         if place < 0:
             place = self.memory.again(region, "view", lambda access: access.pin(offset, length, writing))
             if place < 0:
@@ -225,7 +236,10 @@ class Memory:
 
     def _maintain(self, region: SharedMemoryRegion, action: str, offset: int, length: int | None) -> None:
         n = region.size - offset if length is None else length
-        code = self.memory.access(region, action).check(offset, n, False)
+        try:
+            code = self.memory.access(region, action).check(offset, n, False)
+        except OverflowError:
+            raise out_of_range(region, action, offset, n) from None
         if code:
             code = self.memory.again(region, action, lambda access: access.check(offset, n, False))
             if code:
@@ -254,7 +268,10 @@ class Memory:
 
     def _atomic(self, op: int, action: str, region: SharedMemoryRegion, offset: int, value: int, old: int) -> int:
         access = self.memory.access(region, action)
-        found: int = access.atomic(op, offset, value, old)
+        try:
+            found: int = access.atomic(op, offset, value, old)
+        except OverflowError:
+            raise out_of_range(region, action, offset, 8) from None
         if found < 0:
             found = self.memory.again(region, action, lambda access: access.atomic(op, offset, value, old))
         if found < 0:
@@ -325,6 +342,8 @@ class Memory:
         """What the device's page table makes of an address: the physical one, or the fault of an access
         there."""
         offset = device_address - region.device_address
+        if not 0 <= offset < region.size:
+            raise out_of_range(region, "translate", offset, 1)
         code = self.memory.access(region, "translate").check(offset, 1, "w" in rights)
         if code:
             raise self.memory.failure(code, region, "translate", offset, 1)
@@ -338,7 +357,10 @@ class _Pin:
         self.range = offset, length, writing
 
     def __call__(self, access: Any) -> int:
-        return int(access.pin(*self.range))
+        try:
+            return int(access.pin(*self.range))
+        except OverflowError:
+            return -layout.RANGE
 
 
 def _move(views: list[memoryview], pinned: list[Any]) -> None:
@@ -360,7 +382,7 @@ def whole_lines(region: SharedMemoryRegion, offset: int, length: int) -> tuple[i
 
 
 def _is_acl(acl: Any) -> bool:
-    return bool(acl) and all(rights in ("r", "w", "rw") for rights in acl.values())
+    return isinstance(acl, Mapping) and bool(acl) and all(rights in ("r", "w", "rw") for rights in acl.values())
 
 
 def _mode(mode: str) -> bool:

@@ -74,10 +74,12 @@ class Slots:
         """Notify a slot of another agent, n times.  It does not wait for the sender's posted writes (H5):
         flush and fence first.  NotPermitted without the right to that slot."""
         port = (self._peers.get(to) or self.peer(to)).port
+        if n != 1 and not 0 < n < 1 << 32:
+            raise InvalidArgument(f"send of {n} notifications to {to}", "that is no count", "send at least one")
         try:
             if port.send(slot, n):
                 return
-        except IndexError as error:
+        except (IndexError, OverflowError) as error:
             raise _no_slot("send", slot) from error
         raise self._not_granted(to, slot)
 
@@ -87,7 +89,7 @@ class Slots:
         port = (self._peers.get(to) or self.peer(to)).port
         try:
             refused = port.send_many(slots if type(slots) is tuple else tuple(slots))
-        except (IndexError, ValueError) as error:
+        except (IndexError, ValueError, OverflowError) as error:
             raise InvalidArgument(
                 f"send_batch to {to}", str(error), f"name 1024 slots below {layout.SLOTS} at most"
             ) from error
@@ -144,7 +146,7 @@ class Slots:
             self._refresh()
         try:
             return self.inbox.spin((slot,), self.sticky, 0) >= 0
-        except IndexError as error:
+        except (IndexError, OverflowError) as error:
             raise _no_slot("poll", slot) from error
 
     def pending(self, slot: int) -> int:
@@ -157,9 +159,11 @@ class Slots:
     def _wait(self, slots: tuple[int, ...], timeout: float | None, action: str) -> tuple[int, str]:
         try:
             got = self.inbox.spin(slots, self.sticky, self.spin_ns)
-        except (IndexError, ValueError) as error:
+        except (IndexError, ValueError, OverflowError) as error:
             raise _no_slot(action, slots) from error
         if got < 0:
+            if not slots:
+                raise InvalidArgument(f"{action} by {self.name}", "no slot was named", "name at least one")
             got = self._sleep(slots, timeout, action)
         sender = got % layout.MAX_AGENTS
         return slots[got // layout.MAX_AGENTS], self._names.get(sender, "?")
@@ -169,14 +173,21 @@ class Slots:
         while True:
             # The bell is read before anything is looked at: whoever changes one of these things rings
             # afterwards.
-            seen = self.bell.load32(layout.BELL)
+            seen = self.bell.load32(layout.BELL)  # step: wait_read_bell
             self._refresh()
             self.spin_ns = 0 if waiting.one_core(self._pids.values()) else self._spin_ns
             got = self.inbox.spin(slots, self.sticky, 0)
             if got >= 0:
                 return got
             self.interrupt()
-            self._check_alive(slots, action)
+            try:
+                self._check_alive(slots, action)  # step: wait_check_alive
+            except PeerLost:  # the last of them may have sent after that look, and died before this one
+                self._refresh()
+                got = self.inbox.spin(slots, self.sticky, 0)
+                if got >= 0:
+                    return got
+                raise  # step: peer_lost
             got = self.inbox.sleep(slots, self.sticky, seen, limit.left_ns())
             if got >= 0:
                 return got

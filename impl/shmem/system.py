@@ -9,7 +9,7 @@ import socket
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from shmem import tracing, waiting, words
+from shmem import layout, tracing, waiting, words
 from shmem.agent import Agent
 from shmem.device import Device, ProcessDevice, ThreadDevice
 from shmem.driver.ops import Client, Ops
@@ -34,6 +34,15 @@ def platform_named(platform: str | Platform) -> Platform:
     return PLATFORMS[platform]
 
 
+def _check_numbers(devices: int, pool: int, extent: int) -> None:
+    for value, least, most, what in (
+        (devices, 0, layout.MAX_AGENTS - 1, "devices"), (pool, 0, 1 << 48, "bytes of pool"),
+        (extent, 1, 1 << 48, "bytes in an extent"),
+    ):  # fmt: skip
+        if not isinstance(value, int) or not least <= value <= most:
+            raise InvalidArgument(f"a System with {value!r} {what}", f"there may be {least} to {most}", "choose fewer")
+
+
 def join(
     address: str, name: str | None, kind: str, token: str | None, owner: str | None, options: dict[str, Any]
 ) -> Agent:
@@ -47,10 +56,16 @@ def agent_over(
     """Become an agent over a link."""
     try:
         told, fds = link.call("join", name=name, kind=kind, token=token, core=words.CORE, owner=owner)
-    except ShmemError:
+    except (ShmemError, OSError):
         link.close()
         raise
-    agent = Agent(link, told, fds)
+    try:
+        agent = Agent(link, told, fds)
+    except OSError:
+        link.close()
+        for fd in fds:
+            os.close(fd)
+        raise
     if "trace" in options:
         tracing.attach(agent, options["trace"])
     return agent
@@ -118,6 +133,7 @@ class System:
                 'memory is "coherent" or "emulated", agents are "processes" or "threads"',
                 "choose among these",
             )
+        _check_numbers(devices, pool, extent)
         chosen = platform_named(platform)
         self._options: dict[str, Any] = {}
         if trace is not None:
@@ -223,6 +239,8 @@ class System:
             self.driver = None
 
     def __enter__(self) -> System:
+        if self.host._closed:
+            raise InvalidArgument("use of a System", "it was closed", "start another one")
         return self
 
     def __exit__(
@@ -252,4 +270,5 @@ class _Connected(System):
 def connect(path: str, name: str | None = None, devices: int = 0, *, agents: str = "processes") -> System:
     """A host process, with devices of its own, at the daemon that listens at `path` (`@name`: abstract
     socket)."""
+    _check_numbers(devices, 0, 1)
     return _Connected(os.fspath(path), name, devices, agents)

@@ -17,8 +17,10 @@ import time
 from collections.abc import Iterable
 
 from shmem import words
+from shmem.errors import InvalidArgument
 
 _ROUNDS = 7
+_FOR_EVER = 1e9
 # A wake-up inside one process, as measured here, is the cheap kind: across cores it takes several times
 # longer (a halted core must restart), and a budget below that is the trap described above. Hence the lower
 # bound.
@@ -66,8 +68,12 @@ def one_core(others: Iterable[int] = ()) -> bool:
 
 
 def nanoseconds(timeout: float | None) -> int:
-    """A timeout in seconds (None: for ever) as nanoseconds (-1: for ever)."""
-    return -1 if timeout is None else max(0, int(timeout * 1e9))
+    """A timeout in seconds (None, or more than some decades: for ever) as nanoseconds (-1: for ever)."""
+    if timeout is None or timeout > _FOR_EVER:
+        return -1
+    if timeout != timeout:
+        raise InvalidArgument("a timeout of nan seconds", "that is no number", "give seconds, or None for no limit")
+    return max(0, int(timeout * 1e9))
 
 
 class Limit:
@@ -75,7 +81,8 @@ class Limit:
 
     def __init__(self, timeout: float | None) -> None:
         self.timeout = timeout
-        self._until = None if timeout is None else time.monotonic_ns() + nanoseconds(timeout)
+        left = nanoseconds(timeout)
+        self._until = None if left < 0 else time.monotonic_ns() + left
 
     def left_ns(self) -> int:
         """Nanoseconds left; -1 without limit, 0 when it is over."""

@@ -21,12 +21,9 @@ class Page:
     def __init__(self, name: str, size: int, secret: bool = False) -> None:
         size = memfd.pages(size)
         self.size = size
+        self.fd = self.readonly_fd = -1
         self.fd = memfd.create(name, size)
-        try:
-            self.readonly_fd = memfd.read_only(self.fd)
-        except OSError:
-            os.close(self.fd)
-            raise
+        self.readonly_fd = memfd.read_only(self.fd)
         self.mapping = memfd.map_file(self.fd, size, writable=True, secret=secret)
         self.words = Words(self.mapping)
 
@@ -37,6 +34,10 @@ class Page:
                 os.close(fd)
         self.fd = self.readonly_fd = -1
         self.words = None  # type: ignore[assignment]
+
+    def __del__(self) -> None:
+        """A page that came to nothing (no descriptor was left for the next one) keeps none."""
+        self.close()
 
 
 @dataclass(eq=False)

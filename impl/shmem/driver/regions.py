@@ -104,7 +104,7 @@ class Regions:
                 arena = self._acl_cache.get((names, flags & SECURE))
                 self._last_acl, self._last_arena = dict(acl) if acl else None, arena
             span = (size + _LESS) & -layout.LINE
-        except TypeError:  # arguments that make no sense
+        except (TypeError, AttributeError):  # arguments that make no sense
             return None
         if arena is None or arena.quarantine or flags & ~_ALL_FLAGS or not (kept := arena.pool.get(span)):
             return None
