@@ -341,6 +341,9 @@ def _hear(sock: socket.socket, jobs: queue.SimpleQueue[tuple[int, bytes] | None]
 class _Main:
     """The host's main script, imported when a function of it is wanted (as `multiprocessing` does)."""
 
+    importing = False
+    """The script is being imported in this process right now: it must not start a System of its own."""
+
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
         self.done = False
@@ -349,8 +352,11 @@ class _Main:
         if not self.done and b"__main__" in payload:
             from multiprocessing import spawn
 
-            self.done = True
-            spawn.prepare(self.data)
+            self.done = _Main.importing = True
+            try:
+                spawn.prepare(self.data)
+            finally:
+                _Main.importing = False
 
 
 def _run(agent: Agent, payload: bytes, prepare: _Main) -> tuple[bool, Any]:

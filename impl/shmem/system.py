@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shmem import layout, tracing, waiting, words
 from shmem.agent import Agent
-from shmem.device import Device, ProcessDevice, ThreadDevice
+from shmem.device import Device, ProcessDevice, ThreadDevice, _Main
 from shmem.driver.ops import Client, Ops
 from shmem.driver.server import Server
 from shmem.driver.service import Service
@@ -34,7 +34,13 @@ def platform_named(platform: str | Platform) -> Platform:
     return PLATFORMS[platform]
 
 
-def _check_numbers(devices: int, pool: int, extent: int) -> None:
+def _check_start(devices: int, pool: int, extent: int) -> None:
+    if _Main.importing:
+        raise InvalidArgument(
+            "a System in a device's process",
+            "the main script starts one when it is imported, and the device imports it for a function of it",
+            'put the start under `if __name__ == "__main__":`',
+        )
     for value, least, most, what in (
         (devices, 0, layout.MAX_AGENTS - 1, "devices"), (pool, 0, 1 << 48, "bytes of pool"),
         (extent, 1, 1 << 48, "bytes in an extent"),
@@ -133,7 +139,7 @@ class System:
                 'memory is "coherent" or "emulated", agents are "processes" or "threads"',
                 "choose among these",
             )
-        _check_numbers(devices, pool, extent)
+        _check_start(devices, pool, extent)
         chosen = platform_named(platform)
         self._options: dict[str, Any] = {}
         if trace is not None:
@@ -270,5 +276,5 @@ class _Connected(System):
 def connect(path: str, name: str | None = None, devices: int = 0, *, agents: str = "processes") -> System:
     """A host process, with devices of its own, at the daemon that listens at `path` (`@name`: abstract
     socket)."""
-    _check_numbers(devices, 0, 1)
+    _check_start(devices, 0, 1)
     return _Connected(os.fspath(path), name, devices, agents)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -191,6 +192,26 @@ with shmem.System(devices=1) as s:
     s.host.free(r)
     print("parent goes on", s.devices[0].alive)
 """
+UNGUARDED = """
+import shmem
+
+def work(agent):
+    return 1
+
+with shmem.System(devices=1) as s:
+    print(s.devices[0].run(work).result(20))
+"""
+
+
+def test_a_script_that_starts_a_system_when_imported_is_told_how_to_start_it(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(UNGUARDED)
+    line = [sys.executable, str(tmp_path / "script.py")]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, env=ENVIRONMENT)
+    assert done.returncode == 1
+    assert 'put the start under `if __name__ == "__main__":`' in done.stderr
+    (tmp_path / "script.py").write_text(UNGUARDED.replace("with", 'if __name__ == "__main__":\n  with'))
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, env=ENVIRONMENT)
+    assert (done.returncode, done.stdout) == (0, "1\n")
 
 
 @pytest.mark.parametrize(("program", "said"), [(FORK, "parent goes on True"), (SCARCE, "OSError 0")])
