@@ -33,6 +33,8 @@ class Said:
     result: Any = None
     steps: list[Call] = field(default_factory=list)
     """The machine's steps that were taken."""
+    demanded: list[tuple[str, str]] = field(default_factory=list)
+    """The conditions that hardware brought about for it: (action, condition)."""
 
 
 class Calls:
@@ -124,10 +126,11 @@ class Calls:
             answer = self.quick.answer(name, arguments)
             if answer.done:
                 result = self.quick.step(name, arguments)
-                return Said(answer, result, [*before.steps, (name, tuple(arguments))])
+                return Said(answer, result, [*before.steps, (name, tuple(arguments))], before.demanded)
             demanded = self._demanded(name, arguments, answer)
             if not demanded:
-                return Said(answer, None, before.steps)
+                return Said(answer, None, before.steps, before.demanded)
+            before.demanded.append((name, answer.name))
             for step in demanded:
                 before.steps.append(step)
                 self.quick.step(*step)

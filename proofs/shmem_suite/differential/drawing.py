@@ -61,7 +61,7 @@ class Drawer:
     def draw(self) -> Step:
         """A call with arguments."""
         name, kw = self._next()
-        if name == "alloc" and self.calls.room(kw["region"])[1]:
+        if name == "alloc" and self.calls.room(kw["region"])[1] and not self._dead(kw["agent"]):
             self.known.add(kw["region"])
         return name, kw
 
@@ -84,7 +84,8 @@ class Drawer:
         """The calls of some plan."""
         region = self._region()
         count = self.world.regions[region].lines
-        goal = self.random.choice((self._recycle, self._move, self._inherit))
+        goals = (self._recycle, self._move, self._inherit, self._overtake, self._upgrade, self._fragment)
+        goal = self.random.choice(goals)
         return goal(region, self.random.randrange(count))
 
     def _recycle(self, region: str, line: int) -> Iterator[Step]:
@@ -109,9 +110,50 @@ class Drawer:
         yield "migrate", target
         yield from self._quieten([(region, line)], [("migrate", target)])
         yield "migrate", target
+        for action in self._shuffled(("read", "atomic_add", "atomic_swap", "compare_swap", "copy_start")):
+            if action in self.actions:
+                yield from filter(None, [self._about(action, region, line)])
         yield "unfreeze", place
         for frame in self._shuffled(range(self.world.frames)):
             yield "scrub", {"frame": frame}
+
+    def _overtake(self, region: str, line: int) -> Iterator[Step]:
+        """What hardware does with a line while older words of the same agent are on their way to it."""
+        agent = self._agent()
+        place = {"agent": agent, "region": region, "line": line}
+        for frame in self._frames([(region, line)]):
+            held = {"agent": agent, "frame": frame}
+            value = {"word": 0, "value": self.random.randrange(self.world.values)}
+            yield "write", {**place, **value}
+            yield "flush", {**place, "drop": self.random.random() < 0.5}
+            after: list[Step] = [("write", {**place, "word": 1, "value": value["value"]}), ("fill", place)]
+            yield self.random.choice(after)
+            last: Step = "invalidate", {**place, **({"keep": True} if self.world.invalidate == "either" else {})}
+            again: Step = "flush", {**place, "drop": False}
+            yield from self._shuffled([("evict", held), ("fill", place), ("drain", held), last, again])[:3]
+            yield "evict", held
+
+    def _upgrade(self, region: str, line: int) -> Iterator[Step]:
+        """An agent that has read a line maps it for writing, and writes."""
+        agent = self._writer(region)
+        place = {"agent": agent, "region": region, "line": line}
+        yield "map", {"agent": agent, "region": region, "writable": False}
+        yield "shootdown", place
+        yield "read", {**place, "word": 0}
+        yield "map", {"agent": agent, "region": region, "writable": True}
+        action = self.random.choice(("write", "atomic_add", "atomic_swap", "compare_swap"))
+        step = self._about(action, region, line)
+        if step is not None:
+            yield action, {**step[1], "agent": agent}
+
+    def _fragment(self, region: str, line: int) -> Iterator[Step]:
+        """Memory is given out until little is left, one piece of it comes back, and more than a piece is wanted."""
+        fresh = [name for name in self.world.regions if name not in self.known]
+        small = [name for name in fresh if self.world.regions[name].lines == 1]
+        yield from filter(None, map(self._alloc, small))
+        if small:
+            yield from self._recycle(small[0], 0)
+        yield from filter(None, map(self._alloc, fresh))
 
     def _inherit(self, region: str, line: int) -> Iterator[Step]:
         """An agent dies with a line of the region in its hands; the others go on, and it is reclaimed."""
@@ -122,6 +164,9 @@ class Drawer:
         value = {"word": 0, "value": self.random.randrange(self.world.values)}
         first: list[Step] = [("write", {**place, **value}), ("flush", {**place, "drop": False})]
         first += [("send", {"agent": agent, "slot": name}) for _, name in slots]
+        ends = {**place, "word": 0, "to_region": region, "to_line": line, "to_word": 1}
+        if self.world.engines:
+            first.append(("copy_start", ends))
         if team is not None:
             first.append(("arrive", {"agent": agent, "team": team}))
         yield from self.random.sample(first, self.random.randrange(len(first) + 1))
@@ -178,6 +223,11 @@ class Drawer:
         favoured = self.random.random() < FAVOUR
         return self.random.choice(self.favourites["agent"] if favoured else self.world.agents)
 
+    def _about(self, action: str, region: str, line: int) -> Step | None:
+        """Any call of an action about a line."""
+        step = self._any(action)
+        return None if step is None else (action, {**step[1], "region": region, "line": line})
+
     # -- any call ------------------------------------------------------------------------------------------
 
     def _with_arguments(self, name: str) -> Step | None:
@@ -232,8 +282,10 @@ class Drawer:
 
         A copy to where one is to land already waits in the machine only; the end of several copies depends on their
         order, so they are taken one by one; a counting slot has no end in the implementation; and the implementation
-        reclaims a whole region.
+        reclaims a whole region.  A region without a handle cannot be named at all.
         """
+        if name != "alloc" and not {kw[key] for key in ("region", "to_region") if key in kw} <= self.known:
+            return False
         if name == "copy_start":
             return self._lands_nowhere(kw)
         if name == "copy_wait":
@@ -260,12 +312,14 @@ class Drawer:
         engine = self.calls.relation.engine(self.calls.number(kw, "agent"))
         return not self.calls.is_(m.landing, engine, block, kw["to_word"])
 
-    def _alloc(self) -> Step | None:
+    def _alloc(self, region: str = "") -> Step | None:
         fresh = [name for name in self.world.regions if name not in self.known]
         if not fresh:
             return None
-        region = self.random.choice(fresh)
-        agents = [a for a in self.world.agents if not self.calls.is_(m.dead, self.world.agents.index(a))]
+        region = region or self.random.choice(fresh)
+        agents = [a for a in self.world.agents if not self._dead(a)]
+        if self.random.random() < 0.1:
+            agents = list(self.world.agents)
         if not agents or not self._everybody_lives(region):
             return None
         agent = self.random.choice(agents)
@@ -274,7 +328,10 @@ class Drawer:
     def _everybody_lives(self, region: str) -> bool:
         """An access-control list names living agents."""
         rights = self.world.regions[region].rights
-        return not any(self.calls.is_(m.dead, self.world.agents.index(a)) for a, r in rights.items() if r)
+        return not any(self._dead(agent) for agent, right in rights.items() if right)
+
+    def _dead(self, agent: str) -> bool:
+        return bool(self.calls.is_(m.dead, self.world.agents.index(agent)))
 
     def _argument(self, key: str) -> Any:
         choice, world = self.random.choice, self.world

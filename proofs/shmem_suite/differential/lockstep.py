@@ -181,7 +181,7 @@ class Pair:
         dead = self.calls.quick.answer("fence", (self.calls.number(kw, "agent"),)).name == "the agent runs"
         self.steps.append(step)
         got, frames = self._answer("alloc", kw)
-        if dead:
+        if dead:  # the first condition of an alloc, as of every call
             told = [] if got == "PeerLost" else [f"answer: PeerLost in the machine, {got} here"]
             return Said(Answer("waits", "the agent runs")), told or self.compare()
         if got in NO_MEMORY:
@@ -223,6 +223,7 @@ def _episode(world: World, factory: Factory, random: Random, steps: int, result:
                 return
             result.steps += 1
             result.answers[step[0], said.answer.name if not said.answer.done else "done"] += 1
+            result.answers.update(said.demanded)
             if told:
                 result.divergence = Divergence(world, tuple(pair.steps), tuple(told))
                 return
