@@ -7,6 +7,7 @@ from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "features.md"
 IMPLEMENTATION, DRIVER = "implementation.md", "../how-to/run-a-driver.md"
+PLATFORMS, BEST = "platforms-and-hazards.md", "../how-to/best-practice.md"
 
 # feature: test file and test, page
 FEATURES: dict[str, tuple[str, str, str]] = {
@@ -33,6 +34,14 @@ FEATURES: dict[str, tuple[str, str, str]] = {
         "test_alloc_and_free_agree_with_an_independent",
         IMPLEMENTATION,
     ),
+    "pool of freed regions by size": ("test_pool", "test_the_next_alloc_of_a_size", IMPLEMENTATION),
+    "handles carry no type or meaning": ("test_features", "test_a_handle_says_nothing_of", IMPLEMENTATION),
+    "several devices": ("test_slots", "test_broadcast_reaches_everybody", IMPLEMENTATION),
+    "PCIe and SoC profiles": ("test_emulated", "test_write_back_by_line_overwrites", PLATFORMS),
+    "best-practice page": ("test_emulated", "test_the_wrong_protocol_fails", BEST),
+    "odd numbers, closed systems": ("test_odd", "test_a_number_that_makes_no_sense", IMPLEMENTATION),
+    "typed public API": ("test_client_types", "test_a_client_is_typed", IMPLEMENTATION),
+    "quick import, NumPy alone": ("test_features", "test_import_is_quick_and_pulls", IMPLEMENTATION),
     "fragmentation figure": ("test_allocator", "test_fragmentation_is_one_minus_largest", IMPLEMENTATION),
     "compaction when idle, threshold": ("test_regions", "test_an_idle_driver_compacts_above", IMPLEMENTATION),
     "compaction under readers, pins": (
@@ -92,6 +101,18 @@ FEATURES: dict[str, tuple[str, str, str]] = {
     "tracing": ("test_tracing", "test_a_trace_covers_batches_teams", IMPLEMENTATION),
     "inspection commands": ("test_commands", "test_ls_and_show_tell", DRIVER),
 }
+
+# What is demanded of the whole, in the words of the design: part of some feature's name.
+DEMANDED = (
+    "alloc with size, alignment, flags", "address window", "access-control list", "exclusive and broadcast",
+    "free, reuse, scrub", "pooling", "coalescing", "fragmentation figure", "threshold", "compaction when idle",
+    "three addresses", "unmap", "device faults", "flush, invalidate", "fence", "global barrier", "multicast",
+    "software", "send, wait", "broadcast", "batch", "callbacks", "fileno", "doorbell", "event-register", "copy mode",
+    "shared mode", "auto", "several devices", "several host processes", "real identity", "secure memory",
+    "own arena", "not dumped", "typed error at the limit", "PCIe and SoC profiles", "link-cost model",
+    "article's steps", "model loading", "inference", "before/after figures", "copy buffers from the same pool",
+    "no type or meaning", "best-practice page", "tracing", "inspection commands",
+)  # fmt: skip
 
 
 def page() -> str:
