@@ -196,6 +196,15 @@ def explore(
 
     `Broken`, with an input that shows it, if an assertion in it fails; `Undecided` if that cannot be said.
     """
+    shared = z3.z3._main_ctx
+    z3.z3._main_ctx = None  # a context of its own: the effort of a question must not depend on what was asked before
+    try:
+        return _explored(function, limit, alignment, until)
+    finally:
+        z3.z3._main_ctx = shared
+
+
+def _explored(function: Callable[[Run], None], limit: int, alignment: int | None, until: str | None) -> Explored:
     found = Explored()
     waiting: list[tuple[bool, ...]] = [()]
     while waiting and (until is None or until not in found.notes):
