@@ -21,6 +21,8 @@ COMMANDS = {
     "prove": "Prove theorems for any number of agents, lines, regions and steps.",
     "explore": "Visit every state of a scope and count what happens.",
     "litmus": "Answer the questions of litmus files.",
+    "vectors": "Make test vectors from the machine, and run them on an adapter.",
+    "conform": "Check that an implementation behaves as the machine.",
     "export": "Print the machine in the language of another tool.",
     "bench": "Measure how fast the engines are.",
 }

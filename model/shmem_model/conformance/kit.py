@@ -1,0 +1,259 @@
+"""The conformance kit: Hypothesis drives an adapter along the machine and looks for an answer that is not allowed.
+
+`check(make_adapter)` runs every world that the adapter's actions can live in.  Only actions that it has are called.
+Where it cannot command hardware, every answer that some hardware would give is allowed (see `oracle`); where too many
+states agree with what was seen the world's verdict is *unknown*, which is no pass.  A failure is shrunk, named by the
+property that it breaks, and saved as a case that `replay` runs again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shmem_model.conformance.adapter import Factory, World, capabilities
+from shmem_model.conformance.divergences import Divergence, judge
+from shmem_model.conformance.expand import alphabet
+from shmem_model.conformance.oracle import HIDDEN, Belief, Oracle, Step, TooMany
+from shmem_model.conformance.outcome import broken, describe, matching, outcome_of
+from shmem_model.conformance.vector_scopes import SCOPES
+
+HOLDS, FAILS, UNKNOWN, NOT_RUN = "holds", "fails", "unknown", "not run"
+WORLDS: Mapping[str, World] = {name: scope.world for name, scope in SCOPES.items()}
+"""The worlds of the kit, by name."""
+
+
+class ConformanceError(AssertionError):
+    """An implementation answered what the machine does not allow, or nothing could be said; the text is the story."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run that ends with an answer that is not allowed: calls with their outcomes, and what was allowed."""
+
+    world: World
+    steps: tuple[tuple[str, Mapping[str, Any], str], ...]
+    allowed: tuple[str, ...]
+    broke: str
+    """The property that is broken, as a sentence."""
+
+    @property
+    def id(self) -> str:
+        """world/action/kind of property: what a divergence list names it by."""
+        kind = self.broke.partition(":")[0].partition(" (")[0].replace(" ", "-")
+        return f"{self.world.name}/{self.steps[-1][0]}/{kind}"
+
+    def story(self) -> str:
+        """Who did what and saw what, and what should have come of the last call."""
+        lines = [f"{self.id}: {self.broke}"]
+        lines += [f"  {i:3} {describe(name, kw)}  ->  {seen}" for i, (name, kw, seen) in enumerate(self.steps, 1)]
+        return "\n".join([*lines, f"      allowed: {' | '.join(self.allowed)}"])
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, to be saved."""
+        steps = [{"action": name, "arguments": dict(kw), "outcome": seen} for name, kw, seen in self.steps]
+        return {"shmem_case": 1, "id": self.id, "property": self.broke, "allowed": list(self.allowed),
+                "world": self.world.as_json(), "steps": steps}  # fmt: skip
+
+
+@dataclass
+class Verdict:
+    """What the kit says of one world."""
+
+    world: str
+    verdict: str
+    case: Case | None = None
+    saved: Path | None = None
+    why: str = ""
+    calls: int = 0
+    known: list[str] = field(default_factory=list)
+    """Failures that the divergence list expects, and that were seen."""
+
+
+class Driver:
+    """An adapter in a world, and all states of the machine that agree with what it has answered so far."""
+
+    def __init__(self, oracle: Oracle, adapter: Any, alphabet: Sequence[Step]) -> None:
+        self.oracle, self.adapter, self.alphabet = oracle, adapter, alphabet
+        self.belief: Belief = oracle.start
+        self.steps: list[tuple[str, Mapping[str, Any], str]] = []
+
+    def possible(self) -> list[Step]:
+        """The calls that can be made now."""
+        return [step for step in self.alphabet if self.oracle.speaks(self.belief, *step)]
+
+    def call(self, action: str, arguments: Mapping[str, Any]) -> Case | None:
+        """Make a call; the case if its answer is not allowed.  Raises `TooMany`."""
+        allowed = self.oracle.allowed(self.belief, action, dict(arguments))
+        outcome = outcome_of(self.adapter, action, arguments)
+        self.steps.append((action, arguments, outcome))
+        found = matching(outcome, allowed)
+        if not found:
+            said = broken(action, outcome, allowed)
+            return Case(self.oracle.world, tuple(self.steps), tuple(allowed), said)
+        self.belief = frozenset().union(*(allowed[one] for one in found))
+        return None
+
+    def close(self) -> None:
+        """End the adapter, if it has an end."""
+        close = getattr(self.adapter, "close", None)
+        if close is not None:
+            close()
+
+
+def oracle_for(world: World, can: Iterable[str]) -> Oracle:
+    """The oracle for an adapter with these capabilities."""
+    can = frozenset(can)
+    return Oracle(world, [name for name in HIDDEN if name in can])
+
+
+def actions_in(name: str, can: Iterable[str]) -> tuple[str, ...]:
+    """The actions of a world's scope that the adapter has."""
+    can = frozenset(can)
+    return tuple(action for action in SCOPES[name].actions if action in can)
+
+
+def check_world(
+    make_adapter: Factory,
+    name: str,
+    *,
+    examples: int = 100,
+    steps: int = 40,
+    divergences: Sequence[Divergence] = (),
+    save: Path | None = None,
+) -> Verdict:
+    """Drive the adapter in one world; never raises for what the implementation does."""
+    world = WORLDS[name]
+    first = make_adapter(world)
+    can = capabilities(first)
+    getattr(first, "close", lambda: None)()
+    actions = actions_in(name, can)
+    if not any(action in can for action in SCOPES[name].actions if action not in HIDDEN):
+        return Verdict(name, NOT_RUN, why="the adapter has none of its actions")
+    verdict = Verdict(name, HOLDS)
+    mine = [one for one in divergences if one.world == name]
+    try:
+        case = _search(make_adapter, oracle_for(world, can), alphabet(world, actions), examples, steps, mine, verdict)
+    except TooMany as error:
+        return Verdict(name, UNKNOWN, why=str(error))
+    if case is not None:
+        verdict.verdict, verdict.case = FAILS, case
+        verdict.saved = None if save is None else write_case(case, save)
+        return verdict
+    complaints = judge(mine, verdict.known)
+    if complaints:
+        verdict.verdict, verdict.why = FAILS, "; ".join(complaints)
+    return verdict
+
+
+class _Found(Exception):
+    """Carries a case through Hypothesis, which shrinks it."""
+
+
+def _search(
+    make_adapter: Factory, oracle: Oracle, calls: Sequence[Step], examples: int, steps: int,
+    expected: Sequence[Divergence], verdict: Verdict,
+) -> Case | None:  # fmt: skip
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import strategies as st
+
+    known = {one.id for one in expected}
+    shortest: list[Case] = []
+
+    @settings(max_examples=examples, deadline=None, database=None, derandomize=True, print_blob=False,
+              report_multiple_bugs=False, suppress_health_check=list(HealthCheck),
+              phases=(Phase.generate, Phase.shrink))  # fmt: skip
+    @given(st.lists(st.integers(0, 2**16 - 1), min_size=steps, max_size=steps))  # 0: no call; so runs shrink
+    def run(choices: list[int]) -> None:
+        driver = Driver(oracle, make_adapter(oracle.world), calls)
+        try:
+            for choice in filter(None, choices):
+                can = driver.possible()
+                if not can:
+                    return
+                verdict.calls += 1
+                case = driver.call(*can[(choice - 1) % len(can)])
+                if case is not None:
+                    if case.id in known:
+                        verdict.known.append(case.id)
+                        return
+                    shortest[:] = [case]
+                    raise _Found
+        finally:
+            driver.close()
+
+    try:
+        run()
+    except _Found:
+        return shortest[0]
+    return None
+
+
+def check(
+    make_adapter: Factory,
+    *,
+    worlds: Iterable[str] | None = None,
+    examples: int = 100,
+    steps: int = 40,
+    divergences: Path | None = None,
+    save: Path | None = None,
+) -> list[Verdict]:
+    """Check an adapter in all worlds (or those named); raises `ConformanceError` at the first that does not hold.
+
+    `divergences` is the tested project's list of known differences, `save` a folder for failing cases.
+    """
+    from shmem_model.conformance.divergences import read
+
+    known = () if divergences is None else read(divergences)
+    verdicts = []
+    for name in WORLDS if worlds is None else worlds:
+        verdict = check_world(make_adapter, name, examples=examples, steps=steps, divergences=known, save=save)
+        if verdict.verdict in (FAILS, UNKNOWN):
+            raise ConformanceError(told(verdict))
+        verdicts.append(verdict)
+    if all(verdict.verdict == NOT_RUN for verdict in verdicts):
+        raise ConformanceError("nothing was checked: the adapter has no action of any world; see `SIGNATURES`")
+    return verdicts
+
+
+def told(verdict: Verdict, adapter: str = "MODULE:FACTORY") -> str:
+    """A verdict for people: one line, or the story with the command that replays it."""
+    if verdict.case is None:
+        return f"{verdict.world}: {verdict.verdict}{f', {verdict.why}' if verdict.why else ''}"
+    text = verdict.case.story()
+    if verdict.saved is not None:
+        text += f"\n  again: shmem conform --adapter {adapter} --replay {verdict.saved}"
+    return text
+
+
+def write_case(case: Case, folder: Path) -> Path:
+    """Save a case; the file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{case.id.replace('/', '-')}.json"
+    file.write_text(json.dumps(case.as_json(), indent=1) + "\n", encoding="utf-8")
+    return file
+
+
+def replay(file: Path, make_adapter: Factory) -> Case | None:
+    """Make the calls of a saved case again; the case if an answer is not allowed.  ValueError: no case file."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        world = World.from_json(data["world"])
+        steps = [(step["action"], step["arguments"]) for step in data["steps"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{file} is no saved case: {' '.join(str(error).split())}") from None
+    adapter = make_adapter(world)
+    driver = Driver(oracle_for(world, capabilities(adapter)), adapter, ())
+    try:
+        for action, arguments in steps:
+            if not driver.oracle.speaks(driver.belief, action, arguments):
+                return None
+            case = driver.call(action, arguments)
+            if case is not None:
+                return case
+        return None
+    finally:
+        driver.close()
