@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import random
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import shmem
 from shmem.driver.records import Arena
+from tests.impl.daemons import ENVIRONMENT, daemon
 
 EXTENT = 1 << 16
 
@@ -115,6 +121,39 @@ def test_a_fragmented_arena_is_noticed_through_the_pool(
             if i % kept != 1:
                 s.host.free(r)
         assert bool(told) is noticed
+
+
+LOOP = """
+import sys, shmem
+with shmem.connect(sys.argv[1]) as s:
+    print("go", flush=True)
+    while True:
+        for r in [s.host.alloc(4096) for _ in range(20)]:
+            s.host.free(r)
+"""
+
+
+def test_a_process_that_is_killed_while_it_allocates_leaves_nothing(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    with daemon(tmp_path) as (_, path), shmem.connect(path) as s:
+        mine = s.host.alloc(64)
+        s.host.map(mine)
+        s.host.write(mine, 0, b"mine....")
+        before, _ = s.host.link.call("describe")
+        for _ in range(5):
+            line = [sys.executable, "-c", LOOP, path]
+            with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as other:
+                assert other.stdout is not None
+                other.stdout.readline()
+                time.sleep(chance.uniform(0.001, 0.05))
+                other.kill()
+        for _ in range(100):
+            after, _ = s.host.link.call("describe")
+            if [a["name"] for a in after["agents"] if a["alive"]] == ["host"] and len(after["arenas"]) == 1:
+                break
+            time.sleep(0.05)
+        assert (after["reserved"], len(after["arenas"])) == (before["reserved"], 1)
+        assert s.host.read(mine, 0, 8) == b"mine...."
 
 
 @pytest.mark.parametrize("size", [0, -64, True, 2**63, 1.5, "64", None])
