@@ -150,7 +150,11 @@ class World:
 
 
 Factory = Callable[[World], Any]
-"""Makes an adapter for a world, in its start state; `close()` is called at the end if the adapter has it."""
+"""Makes an adapter for a world, in its start state; `close()` is called at the end if the adapter has it.
+
+A world that the implementation cannot be (two regions, counting slots) is declined by raising NotImplementedError
+with the reason; it is then reported as not run.
+"""
 
 
 def capabilities(adapter: Any) -> frozenset[str]:

@@ -97,8 +97,8 @@ def _numbered(table: Table, part: Sequence[int]) -> Table:
 def walks(automaton: Automaton, longest: int) -> list[list[int]]:
     """Runs from the start that together make every call at every node, each with at most so many calls.
 
-    Greedy: the nearest call that was not made yet.  Which outcome comes is the implementation's choice; a run is
-    planned for the first one, unless another leads to a node that cannot be reached otherwise.
+    Greedy: the nearest call that was not made yet.  Which outcome comes is the implementation's choice, so a run ends
+    with a call that has several, unless what follows it cannot be reached otherwise.
     """
     return _Walker(automaton, longest).all()
 
@@ -108,21 +108,9 @@ class _Walker:
         self.table, self.longest = automaton.nodes, longest
         self.left = [list(row) for row in automaton.nodes]
         self.open = {node for node, row in enumerate(self.left) if row}
-        self.depth = self._depths()
-
-    def _depths(self) -> list[int]:
-        depth = [-1] * len(self.table)
-        depth[0], queue = 0, deque([0])
-        while queue:
-            node = queue.popleft()
-            for to in self.table[node].values():
-                for target in to.values():
-                    if depth[target] < 0:
-                        depth[target] = depth[node] + 1
-                        queue.append(target)
-        return depth
 
     def all(self) -> list[list[int]]:
+        """Runs until every call was made at every node."""
         runs: list[list[int]] = []
         while self.open:
             run = self._run()
@@ -131,16 +119,23 @@ class _Walker:
         return runs
 
     def _run(self) -> list[int]:
-        node = 0
+        """Only by calls with one allowed outcome while there are any; after another the node is not known for sure."""
+        node, sure = 0, True
         run: list[int] = []
         while self.open:
-            way = self._nearest(node)
+            way = self._nearest(node, sure)
+            if way is None and not run:
+                sure = False
+                way = self._nearest(node, sure)
             if way is None or (run and len(run) + len(way) > self.longest):
                 return run
             for call, target in way:
                 run.append(call)
                 self._made(node, call)
+                several = len(set(self.table[node][call].values())) > 1
                 node = target
+            if several and sure:
+                return run
         return run
 
     def _made(self, node: int, call: int) -> None:
@@ -149,7 +144,7 @@ class _Walker:
             if not self.left[node]:
                 self.open.discard(node)
 
-    def _nearest(self, start: int) -> list[tuple[int, int]] | None:
+    def _nearest(self, start: int, sure: bool) -> list[tuple[int, int]] | None:
         """The way to, and with, the nearest call that was not made yet: loops first, then the others in order."""
         came: dict[int, tuple[int, int]] = {}
         queue, seen = deque([start]), {start}
@@ -164,7 +159,7 @@ class _Walker:
                     node = before
                 return way[::-1]
             for call, to in self.table[node].items():
-                for target in to.values():
+                for target in () if sure and len(set(to.values())) > 1 else to.values():
                     if target not in seen:
                         seen.add(target)
                         came[target] = node, call

@@ -127,7 +127,10 @@ def check_world(
 ) -> Verdict:
     """Drive the adapter in one world; never raises for what the implementation does."""
     world = WORLDS[name]
-    first = make_adapter(world)
+    try:
+        first = make_adapter(world)
+    except NotImplementedError as error:
+        return Verdict(name, NOT_RUN, why=str(error) or "the adapter cannot build this world")
     can = capabilities(first)
     getattr(first, "close", lambda: None)()
     actions = actions_in(name, can)

@@ -152,13 +152,21 @@ class Run:
     cut: int = 0
     """Walks that ended early: the implementation chose another allowed outcome than the plan."""
     missing: tuple[str, ...] = ()
+    declined: str = ""
+    """Why the adapter cannot build the world (its factory raised NotImplementedError)."""
     failures: list[Failure] = field(default_factory=list)
+
+    @property
+    def skipped(self) -> str:
+        """Why it was not run; empty if it was."""
+        return self.declined or (f"the adapter has no {', '.join(self.missing)}" if self.missing else "")
 
 
 def run(data: dict[str, Any], factory: Factory, *, most: int = 1, only: int | None = None) -> Run:
     """Follow the walks of a file; it stops after so many failures.  `only` follows one walk.
 
-    A file whose actions the adapter does not have is not run, and says which are missing.
+    A file whose actions the adapter does not have is not run, and says which are missing; nor is one whose world the
+    factory declines by NotImplementedError.
     """
     world = World.from_json(data["world"])
     result = Run(data["scope"], edges=sum(map(len, data["nodes"])))
@@ -166,7 +174,11 @@ def run(data: dict[str, Any], factory: Factory, *, most: int = 1, only: int | No
     for number, walk in enumerate(data["walks"]):
         if only is not None and number != only:
             continue
-        adapter = factory(world)
+        try:
+            adapter = factory(world)
+        except NotImplementedError as error:
+            result.declined = str(error) or "the adapter cannot build this world"
+            return result
         try:
             needed = {call["action"] for call in data["calls"]}
             result.missing = tuple(sorted(needed - capabilities(adapter)))

@@ -77,8 +77,8 @@ def run(settings: Settings, /, place: str, adapter: str, walk: int | None) -> in
 
 
 def _told(one: vectors.Run, place: str, adapter: str) -> str:
-    if one.missing:
-        return f"{one.scope:18} not run: the adapter has no {', '.join(one.missing)}"
+    if one.skipped:
+        return f"{one.scope:18} not run: {one.skipped}"
     if not one.failures:
         return f"{one.scope:18} passed: {one.calls} calls, {one.covered} of {one.edges} transitions"
     file = Path(place) if Path(place).is_file() else Path(place) / f"{one.scope}.json"
@@ -88,8 +88,8 @@ def _told(one: vectors.Run, place: str, adapter: str) -> str:
 
 def _about(one: vectors.Run) -> dict[str, object]:
     return {
-        "scope": one.scope, "verdict": "not run" if one.missing else "failed" if one.failures else "passed",
-        "missing": list(one.missing), "walks": one.walks, "calls": one.calls, "transitions": one.edges,
+        "scope": one.scope, "verdict": "not run" if one.skipped else "failed" if one.failures else "passed",
+        "why": one.skipped, "walks": one.walks, "calls": one.calls, "transitions": one.edges,
         "covered": one.covered, "failures": [
             {"walk": f.walk, "property": f.property, "allowed": f.allowed, "calls": f.seen} for f in one.failures
         ],
