@@ -14,23 +14,23 @@ SOURCE = Path(__file__).with_name("tinyshm.c")
 
 
 class WouldBlock(Exception):
-    pass
+    """The call would have to wait for somebody else."""
 
 
 class NotPermitted(Exception):
-    pass
+    """The agent has no right to it."""
 
 
 class NotMapped(Exception):
-    pass
+    """The agent has not mapped the line."""
 
 
 class ReadOnly(Exception):
-    pass
+    """The mapping does not allow writing."""
 
 
 class InvalidArgument(Exception):
-    pass
+    """Nothing is there to be unmapped."""
 
 
 CODES = {-1: WouldBlock, -2: NotPermitted, -3: NotMapped, -4: ReadOnly, -5: InvalidArgument}

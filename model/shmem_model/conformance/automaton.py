@@ -8,8 +8,9 @@ outcome.  Nodes from which the same calls have the same answers for ever are one
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from random import Random
 
 from shmem_model.conformance.expand import alphabet
 from shmem_model.conformance.oracle import Belief, Oracle, Step, TooMany
@@ -101,6 +102,27 @@ def walks(automaton: Automaton, longest: int) -> list[list[int]]:
     with a call that has several, unless what follows it cannot be reached otherwise.
     """
     return _Walker(automaton, longest).all()
+
+
+def strolls(automaton: Automaton, count: int, steps: int, seed: str) -> list[list[int]]:
+    """Runs at random, the same ones for the same seed.
+
+    An implementation may remember more than the machine does (a write that is stuck in a buffer), so that a call is
+    wrong after one way to a node and right after another: these runs come by many ways.
+    """
+    random, runs = Random(seed), []
+
+    def some(items: Collection[int]) -> int:
+        return list(items)[int(random.random() * len(items))]
+
+    for _ in range(count):
+        node = 0
+        run: list[int] = []
+        while len(run) < steps and automaton.nodes[node]:
+            run.append(some(automaton.nodes[node]))
+            node = some(automaton.nodes[node][run[-1]].values())
+        runs.append(run)
+    return runs
 
 
 class _Walker:

@@ -91,7 +91,7 @@ _SCOPES = (
            slots={"ready": SlotOf("dev0", ("host", "dev1"))}, cached=THREE, notify="counting"),
     _scope("A collective barrier, hardware hidden.", "arrive leave", False, "rendezvous", agents=THREE,
            teams={"all": THREE, "pair": TWO}, cached=()),
-    _scope("Mapping and its refusals.", "map unmap read write", False, "rights", 
+    _scope("Mapping and its refusals.", "map unmap read write", False, "rights",
            regions={"data": RegionOf(1, _ONE_WAY)}),
     _scope("Atomics without caches.", "read write atomic_add atomic_swap compare_swap fence", False,
            "coherent-atomics", cached=()),

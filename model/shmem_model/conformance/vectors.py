@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shmem_model.conformance.adapter import Factory, World, capabilities
-from shmem_model.conformance.automaton import build, walks
+from shmem_model.conformance.automaton import build, strolls, walks
 from shmem_model.conformance.oracle import Oracle
 from shmem_model.conformance.outcome import broken, describe, matching, outcome_of
 from shmem_model.conformance.vector_scopes import VectorScope
@@ -22,6 +22,8 @@ from shmem_model.conformance.vector_scopes import VectorScope
 INDEX = "index.json"
 LONGEST = 400
 """Calls in one walk."""
+STROLLS, LENGTH = 60, 50
+"""Walks at random that are added to each file, and calls in each."""
 
 
 class VectorError(ValueError):
@@ -31,7 +33,7 @@ class VectorError(ValueError):
 def vector(scope: VectorScope) -> dict[str, Any]:
     """The content of a scope's file.  The same every time."""
     graph = build(Oracle(scope.world, scope.commands), scope.actions)
-    planned = walks(graph, LONGEST)
+    planned = walks(graph, LONGEST) + strolls(graph, STROLLS, LENGTH, scope.name)
     return {
         "shmem_vectors": 1,
         "scope": scope.name,
