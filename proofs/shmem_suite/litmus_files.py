@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,18 +21,44 @@ _OWN = re.compile(r"^(?P<agent>\w+):(?P<line>\d+): (?P<call>.*?)(?:  \[(?P<chang
 _HARDWARE = re.compile(r"^\((?P<words>.*)\)$")
 
 
-def find(paths: Sequence[str]) -> list[Path]:
-    """The litmus files that the paths name, folders searched through, each once."""
+def find(paths: Sequence[str]) -> tuple[list[Path], dict[str, str]]:
+    """The litmus files that the paths name, folders searched through, each once; and why each other path names none."""
     found: dict[Path, None] = {}
+    wrong: dict[str, str] = {}
     for name in paths:
-        path = Path(name)
-        if not path.exists():
-            raise UsageError(f"there is no file or folder {name}")
-        inside = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
+        try:
+            inside = list(_inside(name))
+        except FileNotFoundError:
+            wrong[name] = f"there is no file or folder {_short(name)}"
+        except (OSError, ValueError) as error:
+            wrong[name] = f"{_short(name)} cannot be read: {getattr(error, 'strerror', None) or error}"
+        except UsageError as error:
+            wrong[name] = str(error)
+        else:
+            found |= dict.fromkeys(inside)
+    return list(found), wrong
+
+
+def _inside(name: str) -> Iterator[Path]:
+    if name == "-":
+        raise UsageError("standard input cannot be answered, since other processes read the files; name a file")
+    path = Path(name)
+    if path.is_relative_to("/dev"):
+        path = path.resolve()
+    if path.is_dir():
+        inside = sorted(path.rglob(f"*{SUFFIX}"))
         if not inside:
             raise UsageError(f"the folder {name} has no file *{SUFFIX}")
-        found |= dict.fromkeys(inside)
-    return list(found)
+        yield from inside
+    elif path.stat() and not path.is_file():
+        raise UsageError(f"{name} is no regular file; write the protocol into one")
+    else:
+        yield path
+
+
+def _short(name: str) -> str:
+    """A path as it is told; one of thousands of characters is told by its ends."""
+    return name if len(name) <= 200 else f"{name[:80]}...{name[-80:]}"
 
 
 def explained(path: Path) -> str:

@@ -104,9 +104,9 @@ class Report:
 
 
 def exit_code(results: Sequence[Result]) -> int:
-    """The exit code that these results add up to; none at all is wrong usage."""
+    """The exit code that these results add up to; where nothing could be asked, nothing is known."""
     if not results:
-        return USAGE
+        return UNKNOWN
     if all(result.ok for result in results):
         return OK
     decided = any(not result.ok and (not result.undecided or result.pin_trouble) for result in results)

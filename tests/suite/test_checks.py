@@ -65,7 +65,7 @@ def test_ok_means_that_the_verdict_is_the_expected_one(verdict: str, expected: s
         (["holds", "unknown"], 3),
         (["holds", "not-inductive"], 3),
         (["fails", "unknown"], 1),
-        ([], 2),
+        ([], 3),
     ],
 )
 def test_exit_codes(verdicts: list[str], code: int) -> None:

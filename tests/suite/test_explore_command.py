@@ -110,7 +110,7 @@ def test_tla_comes_with_a_model_and_a_configuration() -> None:
         (["export", "murphy"], "'murphy' is not one of"),
         (["bench", "prove", "--scope", "caches"], "--scope is for the benchmark explore"),
         (["bench", "explore", "--scope", "cachs"], "did you mean caches"),
-        (["prove", "T11"], "no theorem 'T11'; did you mean T1"),
+        (["prove", "T99"], "no theorem 'T99'"),
         (["prove", "visibilty"], "did you mean visibility"),
     ],
 )

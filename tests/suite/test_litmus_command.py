@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -137,4 +140,50 @@ def test_a_file_that_breaks_the_engine_is_unknown(
 
 
 def test_each_file_is_found_once(right: Path) -> None:
-    assert find([str(right), str(right), str(right.parent)]) == [right]
+    assert find([str(right), str(right), str(right.parent)]) == ([right], {})
+
+
+def test_a_path_that_names_nothing_leaves_the_others_answered(
+    right: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "loop").symlink_to("loop")
+    wrong = {
+        "missing.litmus": "there is no file or folder missing.litmus",
+        str(tmp_path / "empty"): "has no file *.litmus",
+        str(tmp_path / "loop"): "cannot be read",
+        "x" * 5000: "cannot be read",
+        "-": "name a file",
+    }
+    out = tmp_path / "out.json"
+    assert main(["litmus", str(right), *wrong, "--jobs", "1", "--json", str(out)]) == 2
+    told = capsys.readouterr()
+    assert "right: " in told.out
+    rows = json.loads(out.read_text())
+    assert [question["ok"] for question in rows[0]["questions"]] == [True, True]
+    assert [row["file"] for row in rows[1:]] == list(wrong)
+    for row, reason in zip(rows[1:], wrong.values(), strict=True):
+        assert reason in row["error"]
+        assert row["error"] in told.err
+    assert max(len(line) for line in told.err.splitlines()) < 400
+
+
+STREAMS = {
+    "standard output closed": (">&-", 2, "standard output is closed"),
+    "standard error closed": ("2>&-", 0, ""),
+    "no room": ("> /dev/full", 2, "cannot write the answer"),
+    "ascii": ("", 0, ""),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams_that_cannot_take_the_answer_are_told_in_one_line(name: str, right: Path) -> None:
+    redirect, code, reason = STREAMS[name]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    line = f'"{sys.executable}" -m shmem litmus --runs --jobs 1 "{right}" {redirect}'
+    done = subprocess.run(["/bin/sh", "-c", line], env=environment, capture_output=True, check=False)
+    told = done.stderr.decode()
+    assert done.returncode == code, told
+    assert reason in told
+    assert "Traceback" not in told
+    assert "internal" not in told

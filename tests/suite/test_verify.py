@@ -175,8 +175,8 @@ def test_every_command_has_help_with_an_example_and_json(capsys: pytest.CaptureF
 
 
 def test_an_unknown_command_is_told_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verfy"]) == 2
-    assert capsys.readouterr().err.startswith("shmem: no command 'verfy'; did you mean verify?")
+    assert main(["verifi"]) == 2
+    assert capsys.readouterr().err.startswith("shmem: no command 'verifi'; did you mean verify")
 
 
 def test_help_needs_no_solver_and_no_numpy() -> None:

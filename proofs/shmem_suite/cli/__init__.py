@@ -6,6 +6,8 @@ quick.  A new command is one line in `COMMANDS`.
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 import traceback
@@ -30,6 +32,7 @@ COMMANDS = {
 
 INTERRUPTED = 130
 BROKEN = 3
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 
 
 class _Lazy(click.Group):
@@ -85,6 +88,8 @@ def cli(settings: Settings, debug: bool) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Answer a command line (default: that of this process) and return the exit code."""
     settings = Settings()
+    if not _open_streams():
+        return _tell("standard output is closed; give it a place, such as /dev/null", 2, settings)
     try:
         answer = cli.main(arguments, prog_name="shmem", standalone_mode=False, obj=settings)
         sys.stdout.flush()
@@ -96,13 +101,37 @@ def main(arguments: list[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _tell("interrupted", INTERRUPTED, settings)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return INTERRUPTED
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            return _failed(error, settings)
+        _drop_output()
+        return _tell(f"cannot write the answer: {error.strerror}; nothing more was written", 2, settings)
     except ModuleNotFoundError as error:
         return _tell(_missing(error), 2, settings)
     except Exception as error:
-        reason = " ".join(str(error).split())
-        return _tell(f"internal error, {type(error).__name__}: {reason} (--debug shows where)", BROKEN, settings)
+        return _failed(error, settings)
+
+
+def _failed(error: Exception, settings: Settings) -> int:
+    reason = " ".join(str(error).split())
+    return _tell(f"internal error, {type(error).__name__}: {reason} (--debug shows where)", BROKEN, settings)
+
+
+def _open_streams() -> bool:
+    """Make every character printable, whatever the terminal's encoding; whether there is a standard output at all."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    return sys.stdout is not None
+
+
+def _drop_output() -> None:
+    """Nobody takes the output any more: what is still in buffers goes nowhere, quietly."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _missing(error: ModuleNotFoundError) -> str:
@@ -123,7 +152,7 @@ def _usage(error: click.ClickException, settings: Settings) -> int:
     message = (
         f"no such option: {error.option_name}" if isinstance(error, click.NoSuchOption) else error.format_message()
     )
-    return _tell(message.rstrip(".") + more, 2, settings)
+    return _tell(" ".join(message.split()).rstrip(".") + more, 2, settings)
 
 
 def _tell(line: str, code: int, settings: Settings) -> int:

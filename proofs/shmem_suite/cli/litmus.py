@@ -13,6 +13,7 @@ from rich.text import Text
 from shmem_suite.checks import Check, Outcome, Task
 from shmem_suite.cli.running import ask, choose_executor
 from shmem_suite.cli.settings import Settings, common, console, jobs
+from shmem_suite.errors import UsageError
 from shmem_suite.litmus_files import answer, answer_with_matrix, find, row
 from shmem_suite.results import USAGE, Report, Result, exit_code
 
@@ -33,7 +34,9 @@ def command(settings: Settings, /, paths: tuple[str, ...], matrix: bool, runs: b
     A malformed file is told with line, column and a caret; the others still run, and the exit code is 2. An
     answer is unknown where a bound was hit; that is never as expected.
     """
-    files = find(paths)
+    files, wrong = find(paths)
+    if not files:
+        raise UsageError("; ".join(wrong.values()))
     work = answer_with_matrix if matrix else answer
     found = ask(settings, [check(file, work) for file in files], choose_executor(jobs), alerts=False)
     screen = console(settings)
@@ -43,8 +46,11 @@ def command(settings: Settings, /, paths: tuple[str, ...], matrix: bool, runs: b
             screen.print(matrix_table(result.outcome.facts["matrix"]))
     if len(files) > 1:
         screen.print(closing(found))
-    settings.write_json([about(result) for result in found.results])
-    return USAGE if any(malformed(result) for result in found.results) else exit_code(found.results)
+    for reason in wrong.values():
+        settings.aside(f"shmem: {reason}")
+    unread = [{"file": name, "error": reason} for name, reason in wrong.items()]
+    settings.write_json([*(about(result) for result in found.results), *unread])
+    return USAGE if wrong or any(malformed(result) for result in found.results) else exit_code(found.results)
 
 
 def check(file: Path, work: Callable[[str], Outcome] = answer) -> Check:

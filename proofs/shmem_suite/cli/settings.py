@@ -61,6 +61,11 @@ def look_at_place(file: str) -> None:
     """Tell early, before hours of work, that a file cannot be written."""
     place = Path(file)
     folder = place.parent
+    try:
+        place.exists()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot write {file[:80]}...: {reason}") from error
     if not folder.is_dir():
         raise UsageError(f"cannot write {file}: there is no folder {folder}")
     if place.is_dir():
