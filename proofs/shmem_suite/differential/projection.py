@@ -7,7 +7,7 @@ mean nothing (`data` of a line that is not cached, `posted_data` of a word that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import compress
 from typing import Any
 
@@ -57,6 +57,7 @@ class MachineSide:
     def __init__(self, quick: Quick, relation: Relation, blocks: Mapping[int, Block]) -> None:
         self.quick, self.relation, self.blocks = quick, relation, blocks
         self.places = {f: list(relation.scope.places(f)) for f in quick.scope.machine.state}
+        self.index = {place: i for i, place in enumerate(self.places[m.tlb])}
         self.last = len(relation.agents)
 
     def _true(self, function: Function) -> list[tuple[int, ...]]:
@@ -91,6 +92,12 @@ class MachineSide:
             "retired": {self.relation.regions[r] for (r,) in self._true(m.retired)},
             **self._agreements(),
         }
+
+    def spontaneous(self) -> int:
+        """How many steps hardware could take by itself: walks only where there is no entry yet."""
+        cells, place = self.quick.cells(m.tlb), self.index
+        steps = self.quick.enabled(("fill", "evict", "drain", "translate"))
+        return sum(name != "translate" or not cells[place[arguments]] for name, arguments in steps)
 
     def _agreements(self) -> dict[str, Any]:
         a, teams, block = self.relation.agents, self.relation.teams, self.blocks
@@ -151,6 +158,10 @@ class AdapterSide:
             **self._agreements(raw),
         }
 
+    def spontaneous(self) -> int:
+        """How many steps the adversary has to choose among."""
+        return sum(1 for _ in self.adapter.hardware.hardware.steps())
+
     def _block(self, block: tuple[int, int, int]) -> Block:
         return self.names[block[:2]], block[2]
 
@@ -188,6 +199,3 @@ def differences(machine: State, other: State) -> list[str]:
             told += [f"{name}{k}: in the machine only" for k in sorted(one - two, key=str)]
             told += [f"{name}{k}: here only" for k in sorted(two - one, key=str)]
     return told
-
-
-Compare = Callable[[], list[str]]
