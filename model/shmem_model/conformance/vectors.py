@@ -39,7 +39,7 @@ def vector(scope: VectorScope) -> dict[str, Any]:
         "scope": scope.name,
         "about": scope.about,
         "hardware": "commanded" if scope.commanded else "hidden",
-        "world": scope.world.as_json(),
+        "world": json.loads(json.dumps(scope.world.as_json())),
         "states": graph.states,
         "transitions": graph.transitions,
         "calls": [{"action": action, "arguments": arguments} for action, arguments in graph.calls],
