@@ -65,5 +65,5 @@ def test_a_call_that_does_nothing_is_found_by_kit_and_vectors(forgotten: str) ->
     def factory(world: World) -> Calm:
         return Calm(world, forgotten)
 
-    assert check_world(factory, "hand-over", examples=200).verdict == "fails"
+    assert check_world(factory, "hand-over", examples=1000).verdict == "fails"
     assert vectors.run(vectors.vector(SCOPES["hand-over"]), factory).failures
