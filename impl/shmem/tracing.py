@@ -190,7 +190,8 @@ class _Tracer:
                 raise
             finally:
                 if not again:
-                    self.emit({"action": "arrive", "team": team.name, "epoch": team.epoch, "where": at})
+                    arrive: Event = {"action": "arrive", "team": team.name, "epoch": team.epoch, "where": at}
+                    self.emit(arrive | {"members": list(team.members)})
                 self.emit(leave | {"epoch": team.epoch})
 
         self.agent.on, self.agent.barrier = traced_on, traced_barrier
@@ -308,7 +309,7 @@ class _Tracer:
         return [event | ({"old": old} if op == 2 else {})]
 
     def on_arrive(self, name: str, result: int, team: Any, *regions: SharedMemoryRegion) -> list[Event]:
-        return [{"action": "arrive", "team": team.name, "epoch": result}]
+        return [{"action": "arrive", "team": team.name, "epoch": result, "members": list(team.members)}]
 
     def on_leave(self, name: str, result: None, team: Any, *args: Any, **kwargs: Any) -> list[Event]:
         if self.emulated:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.project.tree import ROOT, files
 
-KINDS = {"python", "litmus", "console", "sh", "text"}
+KINDS = {"python", "jsonl", "litmus", "console", "sh", "text"}
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 SUITE = ROOT / "proofs" / "shmem_suite" / "cli.py"
 

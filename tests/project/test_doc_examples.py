@@ -55,6 +55,9 @@ def test_console_examples_print_what_the_page_says(block: Block, tmp_path: Path)
     for other in blocks("litmus"):
         if other.page == block.page:
             (tmp_path / f"{other.litmus_name}.litmus").write_text(other.text)
+    for other in blocks("jsonl"):
+        if other.page == block.page:
+            (tmp_path / "run.jsonl").write_text(other.text)
     for command, promised in dialogue(block):
         program, *arguments = shlex.split(command)
         assert program == "shmem", f"{block}: only `shmem` is run here; use a block `sh` for {program}"

@@ -23,6 +23,7 @@ COMMANDS = {
     "prove": "Prove theorems for any number of agents, lines, regions and steps.",
     "explore": "Visit every state of a scope and count what happens.",
     "litmus": "Answer the questions of litmus files.",
+    "trace": "Check what a running system did, by custody.",
     "vectors": "Make test vectors from the machine, and run them on an adapter.",
     "conform": "Check that an implementation behaves as the machine.",
     "export": "Print the machine in the language of another tool.",
