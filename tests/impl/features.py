@@ -98,6 +98,11 @@ FEATURES: dict[str, tuple[str, str, str]] = {
     "emulated memory, seeds and replays": ("test_emulated", "test_the_wrong_protocol_fails", IMPLEMENTATION),
     "article's steps, model loading, inference": ("test_examples", "test_an_example_answers", IMPLEMENTATION),
     "before/after figures": ("test_examples", "test_demo_measures_both_modes", DRIVER),
+    "sanitizer: a recorded run is checked by custody": (
+        "test_tracing",
+        "test_a_broken_rule_of_a_recorded_run_names_both_sides",
+        "traces.md",
+    ),
     "tracing": ("test_tracing", "test_a_trace_covers_batches_teams", IMPLEMENTATION),
     "inspection commands": ("test_commands", "test_ls_and_show_tell", DRIVER),
 }
@@ -111,7 +116,7 @@ DEMANDED = (
     "shared mode", "auto", "several devices", "several host processes", "real identity", "secure memory",
     "own arena", "not dumped", "typed error at the limit", "PCIe and SoC profiles", "link-cost model",
     "article's steps", "model loading", "inference", "before/after figures", "copy buffers from the same pool",
-    "no type or meaning", "best-practice page", "tracing", "inspection commands",
+    "no type or meaning", "best-practice page", "tracing", "sanitizer", "inspection commands",
 )  # fmt: skip
 
 

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 import shmem
+from shmem_model.conformance.traces import check_file
 from tests.impl import programs
 from tests.impl.patience import until
+from tests.traces.test_recorded import ping
 
 Events = list[dict[str, Any]]
 MEMORIES = pytest.mark.parametrize("memory", ["coherent", "emulated"])
@@ -122,3 +124,13 @@ def test_a_trace_leaves_no_descriptor_open(tmp_path: Path, memory: str) -> None:
         with shmem.System(devices=1, memory=memory, agents=agents, trace=tmp_path / "trace.jsonl") as s:
             s.host.alloc(64)
     assert os.listdir(tmp_path) == ["trace.jsonl"]
+
+
+def test_a_broken_rule_of_a_recorded_run_names_both_sides(tmp_path: Path) -> None:
+    ping(tmp_path / "run.jsonl", forget="invalidate")
+    assert check_file(tmp_path / "run.jsonl").answer == "clean", "coherent memory has no caches"
+    ping(tmp_path / "wrong.jsonl", forget="fence")
+    answer = check_file(tmp_path / "wrong.jsonl")
+    assert answer.answer == "race"
+    assert "programs.py:" in answer.problems[0].other
+    assert "test_recorded.py:" in answer.problems[0].what
