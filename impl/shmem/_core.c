@@ -155,10 +155,10 @@ static PyObject *words_publish(PyObject *self, PyObject *const *a, Py_ssize_t n)
     for (int i = 0; i < 6; i++)
         if (!as_u64(a[i + 2], &field[i])) return NULL;
     uint32_t *seq = (uint32_t *)(entry + E_SEQ);
-    STORE(seq, LOAD(seq) + 1);
-    STORE((uint32_t *)(entry + E_STATE), (uint32_t)state);
-    for (int i = 0; i < 6; i++) STORE((uint64_t *)(entry + E_GENERATION) + i, field[i]);
-    STORE(seq, LOAD(seq) + 1);
+    STORE(seq, LOAD(seq) + 1); /* step: publish_odd */
+    STORE((uint32_t *)(entry + E_STATE), (uint32_t)state); /* step: publish_state */
+    for (int i = 0; i < 6; i++) STORE((uint64_t *)(entry + E_GENERATION) + i, field[i]); /* step: publish_field */
+    STORE(seq, LOAD(seq) + 1); /* step: publish_even */
     Py_RETURN_NONE;
 }
 
@@ -285,20 +285,20 @@ static int enter(Access *self, Py_ssize_t offset, Py_ssize_t length, int writing
     uint32_t seq, state;
     uint64_t generation, place, size, number;
     int code = OK, tries = 0;
-    ADD(self->pin, 1);
+    ADD(self->pin, 1); /* step: enter_pin */
     do {
         if (++tries > 1000000) {
             code = TORN;
             goto out;
         }
-        seq = LOAD((uint32_t *)(self->entry + E_SEQ));
-        state = LOAD((uint32_t *)(self->entry + E_STATE));
+        seq = LOAD((uint32_t *)(self->entry + E_SEQ)); /* step: enter_seq */
+        state = LOAD((uint32_t *)(self->entry + E_STATE)); /* step: enter_state */
         generation = LOAD((uint64_t *)(self->entry + E_GENERATION));
-        place = LOAD((uint64_t *)(self->entry + E_OFFSET));
+        place = LOAD((uint64_t *)(self->entry + E_OFFSET)); /* step: enter_field */
         size = LOAD((uint64_t *)(self->entry + E_SIZE));
         number = LOAD((uint64_t *)(self->entry + E_EXTENT));
-    } while ((seq & 1) || seq != LOAD((uint32_t *)(self->entry + E_SEQ)));
-    uint64_t right = LOAD(self->right);
+    } while ((seq & 1) || seq != LOAD((uint32_t *)(self->entry + E_SEQ))); /* step: enter_again */
+    uint64_t right = LOAD(self->right); /* step: accept */
     if (generation != self->generation || (state != LIVE && state != FROZEN)) code = STALE;
     else if (offset < 0 || length < 0 || (uint64_t)offset > size || (uint64_t)length > size - offset) code = RANGE;
     else if ((right >> 2) != generation || !(right & 1)) code = NOT_MAPPED;
@@ -308,11 +308,11 @@ static int enter(Access *self, Py_ssize_t offset, Py_ssize_t length, int writing
     else if (place > (uint64_t)self->extent->view.len || size > (uint64_t)self->extent->view.len - place) code = TORN;
     else *start = (char *)self->extent->view.buf + place;
 out:
-    if (code != OK) ADD(self->pin, (uint64_t)-1);
+    if (code != OK) ADD(self->pin, (uint64_t)-1); /* step: leave_pin */
     return code;
 }
 
-static void leave(Access *self) { ADD(self->pin, (uint64_t)-1); }
+static void leave(Access *self) { ADD(self->pin, (uint64_t)-1); } /* step: leave_pin */
 
 /* One aligned word moves as one; anything longer may be seen in parts. */
 static void move(char *to, const char *from, Py_ssize_t n, const char *shared) {
@@ -344,7 +344,7 @@ static PyObject *access_read(PyObject *object, PyObject *const *a, Py_ssize_t n)
     int code = enter(self, offset, length, 0, &start);
     if (code != OK) return PyLong_FromLong(code);
     PyObject *out = PyBytes_FromStringAndSize(NULL, length);
-    if (out != NULL) move(PyBytes_AsString(out), start + offset, length, start + offset);
+    if (out != NULL) move(PyBytes_AsString(out), start + offset, length, start + offset); /* step: inside */
     leave(self);
     return out;
 }

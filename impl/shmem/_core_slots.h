@@ -42,9 +42,9 @@ static int granted(const uint64_t *grants, long slot) { return (LOAD(&grants[slo
 
 /* A waiter announces itself before it looks; so a sender that sees none has been seen. */
 static void ring(Port *self) {
-    if (LOAD(self->waiting) == 0) return;
-    ADD(self->ring, 1);
-    futex_wake(self->ring);
+    if (LOAD(self->waiting) == 0) return; /* step: send_look_for_waiter */
+    ADD(self->ring, 1); /* step: send_ring */
+    futex_wake(self->ring); /* step: send_wake */
 }
 
 static int slot_of(PyObject *value, long *slot) {
@@ -62,7 +62,7 @@ static PyObject *port_send(PyObject *object, PyObject *const *a, Py_ssize_t n) {
     uint64_t by;
     if (!need(n, 2, 2) || !slot_of(a[0], &slot) || !as_u64(a[1], &by)) return NULL;
     if (!granted(self->grants, slot)) Py_RETURN_FALSE;
-    ADD(&self->counters[slot], by);
+    ADD(&self->counters[slot], by); /* step: send_count */
     ring(self);
     Py_RETURN_TRUE;
 }
@@ -84,9 +84,9 @@ static PyObject *port_send_many(PyObject *object, PyObject *slots) {
     /* One writer per page (the binding serialises its threads), so ordered plain stores and one full fence do. */
     for (Py_ssize_t i = 0; i < n; i++) {
         uint64_t *c = &self->counters[at[i]];
-        __atomic_store_n(c, __atomic_load_n(c, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+        __atomic_store_n(c, __atomic_load_n(c, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE); /* step: batch_count */
     }
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* step: batch_fence */
     ring(self);
     return PyLong_FromLong(-1);
 }
@@ -148,7 +148,7 @@ static PyObject *inbox_connect(PyObject *object, PyObject *const *a, Py_ssize_t 
 static int64_t pending(Inbox *self, int sender, long slot, uint64_t **consumed, uint64_t *had, uint64_t *sent) {
     Py_ssize_t row = BOARD_GRANTS + ((Py_ssize_t)self->receiver * MAX_AGENTS + sender) * (SLOTS / 8);
     if (self->pages[sender] == NULL || !granted((uint64_t *)((char *)self->board->view.buf + row), slot)) return 0;
-    *sent = LOAD((uint64_t *)self->pages[sender]->view.buf + slot);
+    *sent = LOAD((uint64_t *)self->pages[sender]->view.buf + slot); /* step: take_look */
     *consumed = (uint64_t *)((char *)self->own->view.buf + OWN_CONSUMED) + sender * SLOTS + slot;
     *had = LOAD(*consumed);
     return (int64_t)(*sent - *had);
@@ -160,7 +160,7 @@ static int take(Inbox *self, long slot, int sticky) {
     for (int s = 0; s < MAX_AGENTS; s++) {
         uint64_t *consumed, had, sent;
         while (pending(self, s, slot, &consumed, &had, &sent) > 0) {
-            if (!CAS(consumed, &had, sticky ? sent : had + 1)) continue;
+            if (!CAS(consumed, &had, sticky ? sent : had + 1)) continue; /* step: take_claim */
             if (from < 0) from = s;
             break;
         }
@@ -233,15 +233,15 @@ static PyObject *inbox_sleep(PyObject *object, PyObject *const *a, Py_ssize_t n)
     if (PyErr_Occurred()) return NULL;
     uint32_t *waiting = (uint32_t *)((char *)self->own->view.buf + OWN_WAITING);
     uint32_t *bell = (uint32_t *)((char *)self->bell->view.buf + BELL);
-    ADD(waiting, 1);
+    ADD(waiting, 1); /* step: wait_announce */
     int got = take_any(self, at, count, sticky), how = 0;
     if (got < 0) {
         Py_BEGIN_ALLOW_THREADS
-        how = futex_wait(bell, (uint32_t)seen, timeout);
+        how = futex_wait(bell, (uint32_t)seen, timeout); /* step: wait_sleep */
         Py_END_ALLOW_THREADS
         got = take_any(self, at, count, sticky);
     }
-    ADD(waiting, (uint32_t)-1);
+    ADD(waiting, (uint32_t)-1); /* step: wait_withdraw */
     if (got >= 0) return PyLong_FromLong(got);
     if (how == 2 && PyErr_CheckSignals() < 0) return NULL;
     return PyLong_FromLong(how == 1 ? TIMED_OUT : RECHECK);

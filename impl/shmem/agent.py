@@ -119,14 +119,12 @@ class Agent(Memory, Slots):
             open_ = [n for n in members if self._answered(n) < number]  # step: gb_look
             if not open_:  # step: gb_done
                 break
-            dead = [
-                n for n in open_ if not self._is_alive(self._peers[n].index, self._peers[n].incarnation)
-            ]  # step: gb_alive
+            seats = {n: (self._peers[n].index, self._peers[n].incarnation) for n in open_}
+            dead = [n for n in open_ if not self._is_alive(*seats[n])]  # step: gb_alive
             dead = [n for n in dead if self._answered(n) < number]  # step: gb_answered (it may have, before it died)
             if dead:
-                raise PeerLost(
-                    f"gb_end of {region}", f"{', '.join(dead)} died before answering", "go on without"
-                )  # step: peer_lost
+                # step: peer_lost
+                raise PeerLost(f"gb_end of {region}", f"{', '.join(dead)} died before answering", "go on without")
             self._may_sleep("gb_end")
             if limit.over():
                 raise TimedOut(

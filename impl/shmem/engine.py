@@ -36,10 +36,10 @@ class Engine:
     def _run(self) -> None:
         page = self.agent.engine_page
         while not self.stopping:
-            seen = page.load32(layout.ENGINE)
+            seen = page.load32(layout.ENGINE)  # step: serve_read
             self.serve()
             if not self.stopping:
-                page.wait(layout.ENGINE, seen, -1, 0)
+                page.wait(layout.ENGINE, seen, -1, 0)  # step: serve_sleep
 
     def serve(self) -> None:
         """Acknowledge every request that has not been acknowledged."""
@@ -48,18 +48,18 @@ class Engine:
             agent._refresh()
             known = dict(agent._known)
         for writer, (_, page) in known.items():
-            asked = page.load(layout.PAIR_GB)
+            asked = page.load(layout.PAIR_GB)  # step: serve_look
             at = layout.OWN_GB_ACKED + 8 * writer
             if asked == agent.own.load(at):
                 continue
-            fence()  # coherent memory has no lines to drop
-            agent.own.store(at, asked)
+            fence()  # coherent memory has no lines to drop  # step: serve_drop
+            agent.own.store(at, asked)  # step: serve_ack
             try:
                 bell = agent.peer(agent._names[writer]).bell
             except ShmemError:
                 continue  # the writer has died meanwhile
-            bell.add32(layout.BELL, 1)
-            bell.wake(layout.BELL)
+            bell.add32(layout.BELL, 1)  # step: serve_ring
+            bell.wake(layout.BELL)  # step: serve_wake
 
     def stop(self) -> None:
         """End the thread."""

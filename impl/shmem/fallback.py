@@ -130,11 +130,11 @@ class Words:
     def publish(self, offset: int, state: int, *fields: int) -> None:
         """Publish a table entry under its sequence lock."""
         before = self.load32(offset + at.E_SEQ)
-        self.store32(offset + at.E_SEQ, before + 1)
-        self.store32(offset + at.E_STATE, state)
+        self.store32(offset + at.E_SEQ, before + 1)  # step: publish_odd
+        self.store32(offset + at.E_STATE, state)  # step: publish_state
         for i, value in enumerate(fields):
-            self.store(offset + at.E_GENERATION + 8 * i, value)
-        self.store32(offset + at.E_SEQ, before + 2)
+            self.store(offset + at.E_GENERATION + 8 * i, value)  # step: publish_field
+        self.store32(offset + at.E_SEQ, before + 2)  # step: publish_even
 
     def zero(self, offset: int, length: int) -> None:
         """Zero a range of bytes."""
@@ -218,18 +218,18 @@ class Access:
 
     def _look(self) -> tuple[int, list[int]] | None:
         for _ in range(100_000):
-            before = self._table.load32(self._entry + at.E_SEQ)
-            state = self._table.load32(self._entry + at.E_STATE)
-            found = [self._table.load(self._entry + e) for e in _FIELDS]
-            if before % 2 == 0 and before == self._table.load32(self._entry + at.E_SEQ):
+            before = self._table.load32(self._entry + at.E_SEQ)  # step: enter_seq
+            state = self._table.load32(self._entry + at.E_STATE)  # step: enter_state
+            found = [self._table.load(self._entry + e) for e in _FIELDS]  # step: enter_field
+            if before % 2 == 0 and before == self._table.load32(self._entry + at.E_SEQ):  # step: enter_again
                 return state, found
         return None
 
     def _enter(self, offset: int, length: int, writing: bool) -> tuple[int, int]:
-        self._pins.add(self._pin, 1)
+        self._pins.add(self._pin, 1)  # step: enter_pin
         code, place = self._judge(offset, length, writing)
         if code != at.OK:
-            self._pins.add(self._pin, -1)
+            self._pins.add(self._pin, -1)  # step: leave_pin
         return code, place
 
     def _judge(self, offset: int, length: int, writing: bool) -> tuple[int, int]:
@@ -237,7 +237,7 @@ class Access:
         if entry is None:
             return at.TORN, 0
         state, (generation, place, size, number) = entry
-        right = self._rights.load(self._right)
+        right = self._rights.load(self._right)  # step: accept
         tests = (
             (generation != self._generation or state not in (at.LIVE, at.FROZEN), at.STALE),
             (offset < 0 or length < 0 or offset + length > size, at.RANGE),
@@ -254,7 +254,7 @@ class Access:
         code, place = self._enter(offset, length, False)
         if code != at.OK:
             return code
-        data = self._extent.bytes_at(place + offset, length)
+        data = self._extent.bytes_at(place + offset, length)  # step: inside
         self._pins.add(self._pin, -1)
         return data
 
@@ -317,14 +317,14 @@ class Port:
         self._pair, self._bell, self._board, self._pairing = pair, bell, board, (receiver, sender)
 
     def _ring(self) -> None:
-        self._bell.add32(at.BELL, 1)
-        self._bell.wake(at.BELL)
+        self._bell.add32(at.BELL, 1)  # step: send_ring
+        self._bell.wake(at.BELL)  # step: send_wake
 
     def send(self, slot: int, n: int) -> bool:
         """Notify a slot n times; False where that is not permitted."""
         if not _granted(self._board, *self._pairing, _slot(slot)):
             return False
-        self._pair.add(slot * 8, n)
+        self._pair.add(slot * 8, n)  # step: send_count
         self._ring()
         return True
 
@@ -334,7 +334,7 @@ class Port:
             if not _granted(self._board, *self._pairing, _slot(slot)):
                 return slot
         for slot in slots:
-            self._pair.add(slot * 8, 1)
+            self._pair.add(slot * 8, 1)  # step: batch_count
         self._ring()
         return -1
 
@@ -357,7 +357,7 @@ class Inbox:
         if not _granted(self._board, self._receiver, sender, slot):
             return 0, 0
         consumed = self._own.load(at.OWN_CONSUMED + (sender * at.SLOTS + slot) * 8)
-        sent = self._pages[sender].load(slot * 8)
+        sent = self._pages[sender].load(slot * 8)  # step: take_look
         return (sent, consumed) if (sent - consumed) % 2**64 < 2**63 else (0, 0)
 
     def pending(self, slot: int) -> int:
@@ -372,7 +372,7 @@ class Inbox:
             if sent == had:
                 continue
             where = at.OWN_CONSUMED + (sender * at.SLOTS + slot) * 8
-            if self._own.cas(where, had, sent if sticky else had + 1) == had and taken < 0:
+            if self._own.cas(where, had, sent if sticky else had + 1) == had and taken < 0:  # step: take_claim
                 taken = sender
             if taken >= 0 and not sticky:
                 break
@@ -394,6 +394,6 @@ class Inbox:
         got = self._take_any(slots, sticky)
         if got >= 0:
             return got
-        in_time = self._bell.wait(at.BELL, seen, timeout_ns, 0)
+        in_time = self._bell.wait(at.BELL, seen, timeout_ns, 0)  # step: wait_sleep
         got = self._take_any(slots, sticky)
         return got if got >= 0 else at.RECHECK if in_time else at.TIMED_OUT

@@ -56,18 +56,19 @@ class Team(SyncPrimitive):
 
     def _everybody(self, epoch: int) -> bool:
         load = self.page.load
-        return all(load(layout.TEAM_MEMBER + 64 * i) >= epoch for i in range(len(self.members)))
+        return all(load(layout.TEAM_MEMBER + 64 * i) >= epoch for i in range(len(self.members)))  # step: team_look
 
     def missing(self, epoch: int) -> list[str]:
         """Members that died before they arrived."""
         return [
             name
             for i, (name, seat) in enumerate(zip(self.members, self._seats, strict=True))
+            # In this order: the dead do not arrive any more.  step: team_alive, team_line
             if not self.agent._is_alive(*seat) and self.page.load(layout.TEAM_MEMBER + 64 * i) < epoch
         ]
 
     def _somebody_died(self) -> bool:
-        return not all(self.agent._is_alive(*seat) for seat in self._seats)
+        return not all(self.agent._is_alive(*seat) for seat in self._seats)  # step: team_died
 
     # -- central -------------------------------------------------------------------------------------------
 
@@ -86,10 +87,10 @@ class Team(SyncPrimitive):
                 "leave first",
             )
         epoch = self.epoch + 1
-        self.page.store(self._mine + _ARRIVED, epoch)
+        self.page.store(self._mine + _ARRIVED, epoch)  # step: arrive_mark
         if self._everybody(epoch):
-            self.page.add32(layout.TEAM_EPOCH, 1)
-            self.page.wake(layout.TEAM_EPOCH)
+            self.page.add32(layout.TEAM_EPOCH, 1)  # step: arrive_ring
+            self.page.wake(layout.TEAM_EPOCH)  # step: arrive_wake
         return epoch
 
     def leave(self, timeout: float | None = None) -> None:
@@ -98,18 +99,18 @@ class Team(SyncPrimitive):
             raise InvalidArgument(f"leave of {self.name} by {self.agent.name}", "it has not arrived", "arrive first")
         epoch = self.epoch
         self._until(lambda: self._everybody(epoch), layout.TEAM_EPOCH, epoch, timeout)
-        self.page.store(self._mine + _LEFT, epoch)
+        self.page.store(self._mine + _LEFT, epoch)  # step: leave_mark
 
     def _until(self, done: Callable[[], bool], word: int, epoch: int, timeout: float | None) -> None:
         """Wait for a condition whose every change is followed by a change of the futex word."""
         limit, spin = waiting.Limit(timeout), self.agent.spin_ns
         while True:
-            seen = self.page.load32(word)
+            seen = self.page.load32(word)  # step: team_read_bell
             if done():
                 return
             lost = self.missing(epoch)
             if lost:
-                raise PeerLost(
+                raise PeerLost(  # step: peer_lost
                     f"barrier {self.name}, epoch {epoch}",
                     f"{', '.join(lost)} died before arriving",
                     "make a team of the survivors",
@@ -123,7 +124,7 @@ class Team(SyncPrimitive):
                     f"not everybody arrived in {limit.timeout} s; this member stays arrived",
                     "leave again later",
                 )
-            self.page.wait(word, seen, limit.left_ns(), spin)
+            self.page.wait(word, seen, limit.left_ns(), spin)  # step: team_sleep
 
     # -- dissemination -------------------------------------------------------------------------------------
 
@@ -131,16 +132,16 @@ class Team(SyncPrimitive):
         return layout.TEAM_ROUNDS + (member * 6 + round_) * 8
 
     def _tell(self, member: int, round_: int, epoch: int) -> None:
-        self.page.store(self._flag(member, round_), epoch)
+        self.page.store(self._flag(member, round_), epoch)  # step: tell_flag
         bell = layout.TEAM_MEMBER + 64 * member + _BELL
-        self.page.add32(bell, 1)
-        self.page.wake(bell)
+        self.page.add32(bell, 1)  # step: tell_ring
+        self.page.wake(bell)  # step: tell_wake
 
     def disseminate(self, timeout: float | None = None) -> None:
         """One whole barrier; after TimedOut the next call goes on with the same epoch."""
         n, bell = len(self.members), self._mine + _BELL
         if not self.inside:
-            self.page.store(self._mine + _ARRIVED, self.epoch + 1)
+            self.page.store(self._mine + _ARRIVED, self.epoch + 1)  # step: diss_mark
         epoch = self.epoch
         limit = waiting.Limit(timeout)
         for k in range(self._rounds):
@@ -151,16 +152,17 @@ class Team(SyncPrimitive):
             left = limit.left_ns()
 
             def heard(flag: int = flag) -> bool:
+                # step: diss_heard
                 return self.page.load(flag) >= epoch or (self._somebody_died() and self._everybody(epoch))
 
             self._until(heard, bell, epoch, None if left < 0 else left / 1e9)
-        self.page.store(self._mine + _LEFT, epoch)
+        self.page.store(self._mine + _LEFT, epoch)  # step: diss_leave
 
     def _wake_all(self) -> None:
         for member in range(len(self.members)):
             bell = layout.TEAM_MEMBER + 64 * member + _BELL
-            self.page.add32(bell, 1)
-            self.page.wake(bell)
+            self.page.add32(bell, 1)  # step: all_ring
+            self.page.wake(bell)  # step: all_wake
 
     def wake(self) -> None:
         """Make this process's sleepers look again."""

@@ -158,37 +158,37 @@ class Ring:
         if len(data) > self.size:
             raise InvalidArgument(f"a message of {len(data)} bytes", f"the channel takes {self.size}", "split it")
         limit = Limit(timeout)
-        while self.done - self.limit >= self.depth:
-            self.limit = self.agent.atomic_add(self.region, self.base + _HEAD, 0)
+        while self.done - self.limit >= self.depth:  # step: put_start
+            self.limit = self.agent.atomic_add(self.region, self.base + _HEAD, 0)  # step: put_look
             if self.done - self.limit >= self.depth:
-                self._sleep(self.credits, limit)
+                self._sleep(self.credits, limit)  # step: put_wait
         at = self._entry(self.done)
-        self.agent.write(self.region, at, len(data).to_bytes(WORD, "little"))
+        self.agent.write(self.region, at, len(data).to_bytes(WORD, "little"))  # step: put_length
         if data:
-            self.agent.write(self.region, at + LINE, data)
-        self.agent.flush(self.region, at, LINE + -(-len(data) // LINE) * LINE)
-        self.agent.fence()
+            self.agent.write(self.region, at + LINE, data)  # step: put_data
+        self.agent.flush(self.region, at, LINE + -(-len(data) // LINE) * LINE)  # step: put_flush
+        self.agent.fence()  # step: put_fence
         self.done += 1
-        self.agent.atomic_swap(self.region, self.base + _TAIL, self.done)
-        self.agent.send(self.peer, self.arrivals)
+        self.agent.atomic_swap(self.region, self.base + _TAIL, self.done)  # step: put_count
+        self.agent.send(self.peer, self.arrivals)  # step: put_notify
 
     def get(self, timeout: float | None = None) -> bytes:
         """Receive the next message; waits for it."""
         limit = Limit(timeout)
         while self.done == self.limit:
-            self.limit = self.agent.atomic_add(self.region, self.base + _TAIL, 0)
+            self.limit = self.agent.atomic_add(self.region, self.base + _TAIL, 0)  # step: get_look
             if self.done == self.limit:
-                self._sleep(self.arrivals, limit)
+                self._sleep(self.arrivals, limit)  # step: get_wait
         at = self._entry(self.done)
-        self.agent.invalidate(self.region, at, LINE)
-        n = int.from_bytes(self.agent.read(self.region, at, WORD), "little")
+        self.agent.invalidate(self.region, at, LINE)  # step: get_drop
+        n = int.from_bytes(self.agent.read(self.region, at, WORD), "little")  # step: get_length
         data = b""
         if n:
             self.agent.invalidate(self.region, at + LINE, -(-n // LINE) * LINE)
-            data = self.agent.read(self.region, at + LINE, n)
+            data = self.agent.read(self.region, at + LINE, n)  # step: get_data
         self.done += 1
-        self.agent.atomic_swap(self.region, self.base + _HEAD, self.done)
-        self.agent.send(self.peer, self.credits)
+        self.agent.atomic_swap(self.region, self.base + _HEAD, self.done)  # step: get_count
+        self.agent.send(self.peer, self.credits)  # step: get_notify
         return data
 
     def _sleep(self, slot: int, limit: Limit) -> None:

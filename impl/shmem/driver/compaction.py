@@ -61,13 +61,13 @@ class Compaction(Regions):
     def _move(self, arena: Arena, region: Region, target: int) -> bool:
         """Freeze, quiesce, migrate, unfreeze; False where the region is in use."""
         arena.write_entry(region, layout.FROZEN)
-        if not quiet(lambda: not self.in_use(region), patience=0.002):
+        if not quiet(lambda: not self.in_use(region), patience=0.002):  # step: move_look
             arena.write_entry(region, layout.LIVE)
             return False
         source, extent = region.extent, arena.extent_of(target)
         old, new, span = region.offset, target - extent.start, region.span
         memory = np.frombuffer(source.page.mapping, np.uint8)
-        np.frombuffer(extent.page.mapping, np.uint8)[new : new + span] = memory[old : old + span]
+        np.frombuffer(extent.page.mapping, np.uint8)[new : new + span] = memory[old : old + span]  # step: move_copy
         memory[max(old, new + span) if extent is source else old : old + span] = 0
         arena.space.give(region.start, span)
         arena.space.take_at(target, span)
