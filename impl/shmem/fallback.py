@@ -368,12 +368,14 @@ class Inbox:
     def _take(self, slot: int, sticky: bool) -> int:
         taken = -1
         for sender in sorted(self._pages):
-            sent, had = self._counts(sender, slot)
-            if sent == had:
-                continue
             where = at.OWN_CONSUMED + (sender * at.SLOTS + slot) * 8
-            if self._own.cas(where, had, sent if sticky else had + 1) == had and taken < 0:  # step: take_claim
-                taken = sender
+            while True:  # another thread of this agent may claim one meanwhile, and leave others
+                sent, had = self._counts(sender, slot)
+                if sent == had:
+                    break
+                if self._own.cas(where, had, sent if sticky else had + 1) == had:  # step: take_claim
+                    taken = sender if taken < 0 else taken
+                    break
             if taken >= 0 and not sticky:
                 break
         return taken

@@ -187,3 +187,17 @@ def test_streams_that_cannot_take_the_answer_are_told_in_one_line(name: str, rig
     assert reason in told
     assert "Traceback" not in told
     assert "internal" not in told
+
+
+@pytest.mark.parametrize(
+    ("package", "line"), [("lark", ["litmus", "x.litmus"]), ("z3", ["prove", "T1"]), ("rich", ["explore"])]
+)
+def test_a_package_that_is_missing_is_told_in_one_line(package: str, line: list[str], tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules[{package!r}] = None\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "shmem", *line]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines() == [
+        f"shmem: this needs the package {package}; install it with: pip install 'shmem[verify]'"
+    ]

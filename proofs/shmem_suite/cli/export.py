@@ -64,8 +64,8 @@ def texts(format: str, scope: str | None) -> Iterator[tuple[str, str]]:
         return
     from shmem_model.readers.print_tla import tla, tla_config, tla_model, tla_module_name
 
-    module = tla_module_name(MACHINE)
-    yield f"{module}.tla", tla(MACHINE)
+    module = tla_module_name(chosen.machine)
+    yield f"{module}.tla", tla(chosen.machine)
     yield f"MC_{module}.tla", tla_model(chosen)
     yield f"MC_{module}.cfg", tla_config(chosen)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def command(settings: Settings, /, paths: tuple[str, ...], matrix: bool, runs: b
     A malformed file is told with line, column and a caret; the others still run, and the exit code is 2. An
     answer is unknown where a bound was hit; that is never as expected.
     """
+    import_module("lark")  # the workers need it; told here, it is one line
     files, wrong = find(paths)
     if not files:
         raise UsageError("; ".join(wrong.values()))
