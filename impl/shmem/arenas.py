@@ -16,6 +16,7 @@ from shmem.link import Link
 from shmem.words import Access, Words
 
 _FREEZE_PATIENCE = 1.0  # seconds; a move takes microseconds to milliseconds
+_NOT_YET = (layout.IS_FROZEN, -layout.IS_FROZEN, layout.TORN, -layout.TORN)
 
 
 class _ClientArena:
@@ -75,8 +76,9 @@ class Arenas:
         return found
 
     def again(self, region: SharedMemoryRegion, action: str, attempt: Callable[[Access], Any]) -> Any:
-        """Repeat an attempt that answers a code (or minus a code), while the region is frozen (for a stated
-        time) or has moved to another extent."""
+        """Repeat an attempt that answers a code (or minus a code), while the region is frozen, its entry is half
+        written (the driver may have been put aside in the middle), both for a stated time, or while it has moved to
+        another extent."""
         until = time.monotonic() + _FREEZE_PATIENCE
         while True:
             access = self.access(region, action)
@@ -84,7 +86,7 @@ class Arenas:
             if answer in (layout.MOVED, -layout.MOVED):
                 arena = self.arenas[region.id // layout.REGIONS]
                 self._open(region, arena, self.entry(region, layout.E_EXTENT))
-            elif answer not in (layout.IS_FROZEN, -layout.IS_FROZEN) or time.monotonic() > until:
+            elif answer not in _NOT_YET or time.monotonic() > until:
                 return answer
             else:
                 time.sleep(0.0001)

@@ -41,7 +41,7 @@ def test_vectors_and_kit_find_exactly_the_planted_bug(
         assert run.calls
         if run.failures:
             by_vectors[world] = run.failures[0].seen[-1][0].partition("(")[0]
-        case = check_world(factory, world, examples=60).case
+        case = check_world(factory, world, examples=1000).case
         if case is not None:
             by_kit[world] = case.steps[-1][0]
     assert by_vectors == BUGS[name]

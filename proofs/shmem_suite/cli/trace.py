@@ -15,7 +15,10 @@ _WORST = ("malformed", "unknown", "violation", "race", "clean")
 
 @click.group("trace", epilog="Example: shmem trace check run.jsonl")
 def command() -> None:
-    """Traces of running systems: one JSON object a line, see docs/reference/traces.md."""
+    """Traces of running systems: one JSON object a line, see docs/reference/traces.md.
+
+    Its commands take --json and --debug.
+    """
 
 
 @command.command("check", epilog="Example: shmem trace check run.jsonl --json -")
