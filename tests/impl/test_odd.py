@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import shmem
-from shmem import waiting
+from shmem import layout, waiting
 from tests.impl.daemons import ENVIRONMENT
 
 HUGE = [2**63 - 1, 2**63, 2**64, 2**70, -1, -(2**63), -(2**70)]
@@ -220,3 +220,15 @@ def test_in_a_process_of_its_own(program: str, said: str) -> None:
     done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, env=ENVIRONMENT)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, said, "")
     assert not any(name.startswith("shmem:") for name in os.listdir("/dev/shm"))
+
+
+def test_an_entry_that_is_half_written_for_a_while_is_waited_for(system: shmem.System) -> None:
+    r = system.host.alloc(4096)
+    system.host.map(r)
+    arena = next(iter(system.driver.server.service.arenas.values()))  # type: ignore[union-attr]
+    at = r.id % layout.REGIONS * layout.ENTRY + layout.E_SEQ
+    arena.table.words.add32(at, 1)  # as if the driver had been put aside in the middle
+    timer = threading.Timer(0.2, arena.table.words.add32, (at, 1))
+    timer.start()
+    assert system.host.read(r, 0, 8) == bytes(8)
+    timer.join()

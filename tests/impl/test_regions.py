@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import gc
-import threading
 
 import numpy as np
 import pytest
 
 import shmem
-from shmem import layout
 from tests.impl import programs
 
 
@@ -342,15 +340,3 @@ def test_a_view_that_somebody_still_exports_keeps_its_memory(system: shmem.Syste
     export[0] = 7
     system.host.map(other)
     assert system.host.read(other, 0, 1) == b"\0", "the old memory was not given out"
-
-
-def test_an_entry_that_is_half_written_for_a_while_is_waited_for(system: shmem.System) -> None:
-    r = system.host.alloc(4096)
-    system.host.map(r)
-    arena = next(iter(system.driver.server.service.arenas.values()))  # type: ignore[union-attr]
-    at = r.id % layout.REGIONS * layout.ENTRY + layout.E_SEQ
-    arena.table.words.add32(at, 1)  # as if the driver had been put aside in the middle
-    timer = threading.Timer(0.2, arena.table.words.add32, (at, 1))
-    timer.start()
-    assert system.host.read(r, 0, 8) == bytes(8)
-    timer.join()
