@@ -43,7 +43,7 @@ OPERATORS = (
     "ReplaceBinaryOperator_LShift_RShift",
 )  # fmt: skip
 """One replacement for each operator that stands in the code, and all of cosmic-ray's others."""
-TESTS = ("tests/impl/test_emulated.py", "tests/impl/test_allocator.py", "tests/impl/test_regions.py")
+TESTS = tuple(f"tests/impl/test_{name}.py" for name in ("emulated", "allocator", "regions", "tracing"))
 
 
 @dataclass(frozen=True)
