@@ -216,8 +216,8 @@ def test_a_script_that_starts_a_system_when_imported_is_told_how_to_start_it(tmp
 
 @pytest.mark.parametrize(("program", "said"), [(FORK, "parent goes on True"), (SCARCE, "OSError 0")])
 def test_in_a_process_of_its_own(program: str, said: str) -> None:
-    line = [sys.executable, "-W", "ignore", "-c", program]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, env=ENVIRONMENT)
+    line, quiet = [sys.executable, "-c", program], {**ENVIRONMENT, "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, env=quiet)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, said, "")
     assert not any(name.startswith("shmem:") for name in os.listdir("/dev/shm"))
 
