@@ -20,25 +20,30 @@ def cache_folder() -> Path:
     return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache") / "shmem" / "explorer"
 
 
+def name(source: str) -> str:
+    """What the module with this text is called."""
+    return f"shmem_explorer_{hashlib.sha256(source.encode()).hexdigest()[:24]}"
+
+
 def load(source: str) -> ModuleType:
     """The module with this text; from a temporary folder where the cache folder cannot be written."""
-    name = f"shmem_explorer_{hashlib.sha256(source.encode()).hexdigest()[:24]}"
-    found = sys.modules.get(name)
+    own = name(source)
+    found = sys.modules.get(own)
     if found is not None:
         return found
     try:
-        path = _write(cache_folder(), name, source)
+        path = _write(cache_folder(), own, source)
     except OSError:
-        path = _write(Path(tempfile.mkdtemp(prefix="shmem-")), name, source)
-    spec = importlib.util.spec_from_file_location(name, path)
+        path = _write(Path(tempfile.mkdtemp(prefix="shmem-")), own, source)
+    spec = importlib.util.spec_from_file_location(own, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    sys.modules[own] = module
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        del sys.modules[name]
+        del sys.modules[own]
         raise
     return module
 

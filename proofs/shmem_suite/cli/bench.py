@@ -11,7 +11,7 @@ from rich.text import Text
 from shmem_suite.bench.measure import Bench
 from shmem_suite.cli.settings import Settings, common, console
 
-ENGINES = ("explore", "prove", "litmus")
+ENGINES = ("explore", "prove", "litmus", "trace")
 RUNNING = ("ipc", "bulk", "alloc", "notify")
 """Benchmarks of the reference implementation, against other libraries."""
 
@@ -26,7 +26,8 @@ def command(settings: Settings, /, name: str, rounds: int | None, scope: str | N
     """Measure how fast the engines are, and the reference implementation.
 
     Every contender takes its turn in every round; the table tells median, least and most.
-    explore compares with the Murphi verifier rumur, where it is installed, on one core.
+    explore compares with the Murphi verifier rumur, where it is installed, on one core; trace checks a trace and one
+    ten times as long.
     ipc (a round trip), bulk (a hand-over), alloc and notify run real processes, and compare with iceoryx2 where
     it is installed (pip install 'shmem[bench]') and with the standard library.
     """
@@ -53,6 +54,10 @@ def run(settings: Settings, name: str, rounds: int, scope: str | None) -> Bench:
     if name in RUNNING:
         found: Bench = import_module(f"shmem_suite.bench.{name}").run(rounds, settings.aside)
         return found
+    if name == "trace":
+        from shmem_suite.bench import trace
+
+        return trace.run(rounds, settings.aside)
     if name == "prove":
         from shmem_suite.bench import prove
 

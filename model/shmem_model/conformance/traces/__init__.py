@@ -1,7 +1,9 @@
 """Traces: what a running system did, checked by custody in one pass.
 
-`events` reads the lines and says which are malformed, `custody` is the monitor with vector clocks, `checker` brings
-the agents' streams into an order that their edges allow and tells what was found.
+`events` reads the lines and says which are malformed; `columns` makes rows of numbers of them; `streams` brings the
+agents' events into an order that their edges allow, and asks `custody`, the monitor with vector clocks, of each; both
+work on the `tables`, which `state` keeps in memory; `checker` tells in words what was found.  `compiled` runs the same
+text through numba for long traces, whose lines `scan` reads.
 """
 
 from shmem_model.conformance.traces.checker import Answer, check_file, check_lines

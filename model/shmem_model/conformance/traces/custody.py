@@ -7,346 +7,349 @@ fence after the flush), so `pub(a, w)` is *a's clock has reached that time*; `cu
 clock at its last invalidate of the line; `over(a, r, w)` is *a's clock has reached r's last read of the word*.
 Messages, epochs and atomic words carry clocks.  The cost of an event does not depend on how long the trace is or how
 much memory there is.  That this is the same custody is tested step by step against the machine.
+
+A broken rule is told in `told`: its cause, the other side, and the place of the other side's access.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from shmem_model.conformance.traces.tables import (  # isort: skip
+    AGENT_STRIDE, AGENTS, ATOMIC, BASE, CACHED, CLOCK, COPIES, FLAGS, GONE, KNOWN, MAY_DISCARD, NEXT, NOBODY, PENDING,
+    PLACE, PUBLISH, READERS, REGION_STRIDE, ROW_STRIDE, SETTLED, SIZE, SNAP_STRIDE, TIMES, UNFLUSHED, WHOLE_LINES, WORD,
+    WORDS, WRITER, Numbers, State, await_fence, forget_row, free_row, let_go, new_row, new_snap, piece,
+)  # fmt: skip
 
-LINE, WORD = 64, 8
-WORDS = LINE // WORD
-NOBODY = -1
-Clock = list[int]
-
-
-class Write:
-    """The last write of some words: by whom and when, and what has become of it."""
-
-    __slots__ = ("atomic", "known", "pending", "publish", "readers", "size", "time", "unflushed", "where", "writer")
-
-    def __init__(self, writer: int, time: int, where: str, size: int) -> None:
-        self.writer, self.time, self.where, self.size = writer, time, where, size
-        self.unflushed = False
-        self.publish = 0 if writer == NOBODY else None
-        self.atomic = self.pending = False
-        """`pending`: the writer's next fence publishes it."""
-        self.known = True
-        """Whether the words hold what the trace says; not after a race, until they are written again."""
-        self.readers: dict[int, tuple[int, str]] = {}
-
-    def part(self, size: int) -> Write:
-        """The same write, of some of its words only."""
-        other = Write(self.writer, self.time, self.where, size)
-        other.unflushed, other.publish, other.atomic = self.unflushed, self.publish, self.atomic
-        other.known, other.pending, other.readers = self.known, self.pending, dict(self.readers)
-        self.size -= size
-        return other
+# What is told of a broken rule, and its causes.
+CAUSE, OTHER, OTHER_PLACE, MORE = 0, 1, 2, 3
+NOT_FLUSHED, NOT_FENCED, NOT_TOLD, NOT_INVALIDATED, UNREAD, LOST, OTHER_VALUE, FOUND = 1, 2, 3, 4, 5, 6, 7, 8
 
 
-class Region:
-    """The words of a region, and each agent's last invalidate of its lines."""
-
-    def __init__(self, size: int, agents: int, where: str) -> None:
-        self.size = size
-        count = -(-size // LINE) * WORDS
-        self.words: list[Write] = [Write(NOBODY, 0, where, count)] * count
-        self.data = bytearray(count * WORD)
-        self.dropped: list[list[Sequence[int] | None]] = [[None] * (count // WORDS) for _ in range(agents)]
+def tick(s: State, agent: int) -> int:
+    """A new event of the agent; its time."""
+    at = agent * s.ctl[CLOCK] + agent
+    s.clock[at] += 1
+    return s.clock[at]
 
 
-@dataclass(frozen=True)
-class Problem:
-    """A broken rule (`race`), or a read of something else although none was broken (`violation`)."""
-
-    kind: str
-    what: str
-    other: str
-    missing: str
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.missing}" + (f" ({self.other})" if self.other else "")
+# -- questions -----------------------------------------------------------------------------------------------
 
 
-class Monitor:
-    """Custody of every word of every region, event by event."""
+def published(s: State, clock: Numbers, start: int, number: int) -> bool:
+    """Whether who has this clock knows that the write is in memory.  What the dead never published is taken back."""
+    at = number * s.ctl[ROW_STRIDE]
+    writer, publish = s.row[at + WRITER], s.row[at + PUBLISH]
+    if writer == NOBODY:
+        return True
+    if publish == -1:
+        return writer < s.ctl[AGENTS] and s.agent[writer * AGENT_STRIDE + GONE] == 1
+    return clock[start + writer] >= publish
 
-    def __init__(self, agents: Sequence[str], cached: Iterable[str], whole_lines: bool, may_discard: bool) -> None:
-        self.agents = list(agents)
-        wanted = set(cached)
-        self.cached = [name in wanted for name in agents]
-        self.whole_lines, self.may_discard = whole_lines, may_discard
-        # Behind the agents stand their copy engines, each with a place in every clock.
-        self.clocks: list[Clock] = [[0] * (2 * len(agents)) for _ in agents]
-        self.settled: list[list[Write]] = [[] for _ in agents]
-        """Writes that the agent's next fence publishes."""
-        self.dead: set[int] = set()
-        self.copies: list[int] = [0] * len(agents)
 
-    def die(self, agent: int) -> None:
-        """What the agent never published is taken back by the driver: it may hold anything, and all may know it."""
-        self.tick(agent)
-        self.dead.add(agent)
+def taken_back(s: State, number: int) -> bool:
+    """Whether the write's words may hold anything, since its writer died before it published them."""
+    at = number * s.ctl[ROW_STRIDE]
+    writer = s.row[at + WRITER]
+    return s.row[at + PUBLISH] == -1 and writer != NOBODY and s.agent[writer * AGENT_STRIDE + GONE] == 1
 
-    def tick(self, agent: int) -> int:
-        """A new event of the agent; its time."""
-        clock = self.clocks[agent]
-        clock[agent] += 1
-        return clock[agent]
 
-    # -- questions -----------------------------------------------------------------------------------------
+def entitled(s: State, agent: int, number: int, at: int, end: int) -> bool:
+    """Whether the agent sees the write in all lines of these words."""
+    row = number * s.ctl[ROW_STRIDE]
+    writer = s.row[row + WRITER]
+    if writer == NOBODY or (writer == agent and not s.row[row + FLAGS] & ATOMIC):
+        return True
+    if not s.agent[agent * AGENT_STRIDE + CACHED]:
+        return published(s, s.clock, agent * s.ctl[CLOCK], number)
+    seen = -1
+    for line in range(at // WORDS, (end - 1) // WORDS + 1):
+        dropped = s.dropped[line * s.ctl[AGENTS] + agent]
+        if dropped != seen:
+            seen = dropped
+            if dropped == 0:
+                if not taken_back(s, number):
+                    return False
+            elif not published(s, s.snap, dropped * s.ctl[SNAP_STRIDE] + TIMES, number):
+                return False
+    return True
 
-    def _published(self, clock: Sequence[int] | None, write: Write) -> bool:
-        """Whether who has this clock knows that the write is in memory."""
-        if write.writer == NOBODY or (write.publish is None and write.writer in self.dead):
-            return True
-        return clock is not None and write.publish is not None and clock[write.writer] >= write.publish
 
-    def _entitled(self, agent: int, write: Write, dropped: Sequence[int] | None) -> bool:
-        if write.writer == NOBODY or (write.writer == agent and not write.atomic):
-            return True
-        return self._published(self.clocks[agent] if not self.cached[agent] else dropped, write)
+def missing(s: State, agent: int, number: int, told: Numbers) -> None:
+    """Which step is missing between the last write and this access."""
+    at = number * s.ctl[ROW_STRIDE]
+    writer, publish = s.row[at + WRITER], s.row[at + PUBLISH]
+    told[OTHER] = writer
+    told[OTHER_PLACE] = s.row[at + PLACE]
+    if s.row[at + FLAGS] & UNFLUSHED:
+        told[CAUSE] = NOT_FLUSHED
+    elif publish == -1:
+        told[CAUSE] = NOT_FENCED
+    elif s.clock[agent * s.ctl[CLOCK] + writer] < publish:
+        told[CAUSE] = NOT_TOLD
+    else:
+        told[CAUSE] = NOT_INVALIDATED
 
-    def _missing(self, agent: int, write: Write) -> str:
-        """Which step is missing between the last write and this access."""
-        writer = self._name(write.writer)
-        if write.unflushed:
-            return f"{writer} has not flushed what it wrote"
-        if write.publish is None:
-            return f"{writer} has not fenced since"
-        if self.clocks[agent][write.writer] < write.publish:
-            return f"{self.agents[agent]} was not told since: no notification or barrier after {writer}'s fence"
-        return f"{self.agents[agent]} was told, but has not invalidated the line since"
 
-    def _name(self, agent: int) -> str:
-        if agent == NOBODY:
-            return "nobody"
-        count = len(self.agents)
-        return self.agents[agent] if agent < count else f"the copy engine of {self.agents[agent - count]}"
+def unread(s: State, agent: int, number: int, told: Numbers) -> None:
+    """Tell of a reader of whom the agent does not know that it has finished."""
+    width = s.ctl[CLOCK]
+    at = number * s.ctl[ROW_STRIDE] + READERS
+    for reader in range(width):
+        time = s.row[at + reader]
+        if time and reader != agent and s.clock[agent * width + reader] < time:
+            told[CAUSE] = UNREAD
+            told[OTHER] = reader
+            told[OTHER_PLACE] = s.row[at + width + reader]
+            return
 
-    def _unread(self, agent: int, write: Write) -> tuple[int, str] | None:
-        """A reader of whom the agent does not know that it has finished."""
-        clock = self.clocks[agent]
-        for reader, (time, where) in write.readers.items():
-            if reader != agent and clock[reader] < time:
-                return reader, where
-        return None
 
-    def _may_write(self, what: str, agent: int, write: Write, entitled: bool) -> Problem | None:
-        if not entitled:
-            other = f"last written by {self._name(write.writer)} at {write.where}"
-            return Problem("race", what, other, self._missing(agent, write))
-        found = self._unread(agent, write)
-        if found is None:
-            return None
-        reader = self._name(found[0])
-        missing = f"{self.agents[agent]} does not know that {reader} has finished reading"
-        return Problem("race", what, f"read by {reader} at {found[1]}", missing)
+def may_write(s: State, agent: int, number: int, is_entitled: bool, told: Numbers) -> None:
+    """Tell why the agent may not overwrite the write."""
+    if is_entitled:
+        unread(s, agent, number, told)
+    else:
+        missing(s, agent, number, told)
 
-    # -- words ---------------------------------------------------------------------------------------------
 
-    def _pieces(self, region: Region, first: int, last: int) -> Iterator[tuple[Write, int, int]]:
-        """The writes of these words, each split so that it is of these words alone."""
-        words, at = region.words, first
-        while at < last:
-            write, end = words[at], at + 1
-            while end < last and words[end] is write:
-                end += 1
-            if write.size > end - at:
-                write = write.part(end - at)
-                words[at:end] = [write] * (end - at)
-                if write.pending:
-                    self.settled[write.writer].append(write)
-            yield write, at, end
-            at = end
+def known(s: State, first: int, last: int) -> bool:
+    """Whether these words hold what the trace says."""
+    for i in range(first, last):
+        number = s.word[i]
+        if number and (not s.row[number * s.ctl[ROW_STRIDE] + FLAGS] & KNOWN or taken_back(s, number)):
+            return False
+    return True
 
-    def _by_line(self, pieces: Iterable[tuple[Write, int, int]], region: Region, agent: int) -> Iterator[
-        tuple[Write, Sequence[int] | None]
-    ]:  # fmt: skip
-        """Each write with the agent's clock at its last invalidate, line by line where the lines differ."""
-        dropped = region.dropped[agent]
-        for write, first, last in pieces:
-            if write.writer in (NOBODY, agent):
-                yield write, None if not write.atomic else dropped[first // WORDS]
-                continue
-            seen: Sequence[int] | None = None
-            for number, line in enumerate(range(first // WORDS, (last - 1) // WORDS + 1)):
-                if number == 0 or dropped[line] is not seen:
-                    seen = dropped[line]
-                    yield write, seen
 
-    # -- accesses ------------------------------------------------------------------------------------------
+# -- accesses ------------------------------------------------------------------------------------------------
 
-    def read(self, agent: int, region: Region, offset: int, length: int, what: str, where: str) -> Problem | None:
-        """A read; the broken rule.  What was read is compared by `agrees`."""
-        time = self.tick(agent)
-        found: Problem | None = None
-        pieces = list(self._pieces(region, offset // WORD, -(-(offset + length) // WORD)))
-        for write, dropped in self._by_line(pieces, region, agent):
-            if found is None and not self._entitled(agent, write, dropped):
-                other = f"last written by {self._name(write.writer)} at {write.where}"
-                found = Problem("race", what, other, self._missing(agent, write))
-        for write, _, _ in pieces:
-            write.readers[agent] = time, where
-            if found is not None:
-                write.known = False
-        return found
 
-    def agrees(self, region: Region, offset: int, length: int) -> bytes | None:
-        """The last write of these bytes; None where a race has left them open."""
-        for write in region.words[offset // WORD : -(-(offset + length) // WORD)]:
-            if not write.known or (write.publish is None and write.writer in self.dead):
-                return None
-        return bytes(region.data[offset : offset + length])
+def mark_read(s: State, reader: int, time: int, place: int, first: int, last: int, open_now: bool) -> None:
+    """Remember the read; after a race nothing is known of the words."""
+    stride, at = s.ctl[ROW_STRIDE], first
+    while at < last:
+        end = piece(s, at, last)
+        row = s.word[at] * stride
+        s.row[row + READERS + reader] = time
+        s.row[row + READERS + s.ctl[CLOCK] + reader] = place
+        if open_now:
+            s.row[row + FLAGS] &= ~KNOWN
+        at = end
 
-    def write(
-        self, agent: int, region: Region, offset: int, length: int, data: bytes | None, what: str, where: str
-    ) -> Problem | None:
-        """A write of these bytes (None: only their digest is known); the broken rule."""
-        time = self.tick(agent)
-        first, last = offset // WORD, -(-(offset + length) // WORD)
-        low, high = first, last
-        if self.whole_lines and self.cached[agent]:
-            low, high = first // WORDS * WORDS, -(-last // WORDS) * WORDS
-        found: Problem | None = None
-        unknown: list[tuple[int, int]] = []
-        pieces = list(self._pieces(region, low, high))
-        for write, dropped in self._by_line(pieces, region, agent):
-            if found is None:
-                found = self._may_write(what, agent, write, self._entitled(agent, write, dropped))
-        unknown = [(at, end) for write, at, end in pieces if not write.known]
-        self._settle(region, agent, low, high, Write(agent, time, where, high - low))
-        for at, end in unknown if found is None else ((low, high),):
-            self._leave_open(region, at, end, (first, last) if found is None and data is not None else (0, 0))
-        if data is None:
-            self._leave_open(region, first, last, (0, 0))
+
+def read(s: State, agent: int, first: int, last: int, place: int, told: Numbers) -> None:
+    """A read of these words; the value is compared elsewhere."""
+    time, at = tick(s, agent), first
+    while at < last and not told[CAUSE]:
+        end = piece(s, at, last)
+        if not entitled(s, agent, s.word[at], at, end):
+            missing(s, agent, s.word[at], told)
+        at = end
+    mark_read(s, agent, time, place, first, last, told[CAUSE] != 0)
+
+
+def replace(s: State, low: int, high: int, first: int, last: int, new: int, is_open: bool, opens: bool) -> None:
+    """Put the write there; words before `first` and from `last` on stay open if they were.
+
+    `opens`: the values of the other words are not known either; `is_open`: nothing is known after a race.
+    """
+    stride, other = s.ctl[ROW_STRIDE], 0
+    for i in range(low, high):
+        old = s.word[i]
+        was_open = old != 0 and not s.row[old * stride + FLAGS] & KNOWN
+        if is_open or (opens if first <= i < last else was_open):
+            if other == 0:
+                row = new * stride
+                other = new_row(s, s.row[row + WRITER], 0, s.row[row + PLACE], s.row[row + FLAGS] & ~KNOWN)
+                s.row[other * stride + PUBLISH] = s.row[row + PUBLISH]
+            number = other
         else:
-            region.data[offset : offset + length] = data
-        return found
+            number = new
+        if old:
+            forget_row(s, old)
+        s.word[i] = number
+        s.row[number * stride + SIZE] += 1
+    for number in (new, other):
+        if number and s.row[number * stride + SIZE] == 0:
+            free_row(s, number)
+        elif number and s.row[number * stride + FLAGS] & PENDING:
+            await_fence(s, number)
 
-    def _settle(self, region: Region, agent: int, low: int, high: int, write: Write) -> None:
-        region.words[low:high] = [write] * (high - low)
-        if self.cached[agent]:
-            write.unflushed = True
-        else:
-            self._await_fence(agent, write)
 
-    def _await_fence(self, agent: int, write: Write) -> None:
-        write.pending = True
-        self.settled[agent].append(write)
+def write(s: State, agent: int, base: int, offset: int, length: int, has_data: bool, place: int, told: Numbers) -> None:
+    """A write of these bytes of the region at `base`; they are put there elsewhere."""
+    tick(s, agent)
+    first, last = base + offset // WORD, base + -(-(offset + length) // WORD)
+    low, high = first, last
+    if s.ctl[WHOLE_LINES] and s.agent[agent * AGENT_STRIDE + CACHED]:
+        low, high = first // WORDS * WORDS, -(-last // WORDS) * WORDS
+    at = low
+    while at < high:
+        end = piece(s, at, high)
+        if not told[CAUSE]:
+            may_write(s, agent, s.word[at], entitled(s, agent, s.word[at], at, end), told)
+        at = end
+    flags = KNOWN | (UNFLUSHED if s.agent[agent * AGENT_STRIDE + CACHED] else PENDING)
+    # A word of which only some bytes are written stays open if it was.
+    whole_first = first if offset % WORD == 0 or not has_data else first + 1
+    whole_last = last if (offset + length) % WORD == 0 or not has_data else last - 1
+    new = new_row(s, agent, 0, place, flags)
+    replace(s, low, high, whole_first, whole_last, new, told[CAUSE] != 0, not has_data)
 
-    def _leave_open(self, region: Region, low: int, high: int, but: tuple[int, int]) -> None:
-        """The values of these words are not known (but of those in between)."""
-        for at, end in ((low, min(high, max(low, but[0]))), (max(low, min(high, but[1])), high)):
-            for write, _, _ in list(self._pieces(region, at, end)) if at < end else ():
-                write.known = False
 
-    # -- maintenance ---------------------------------------------------------------------------------------
+def atomic(s: State, agent: int, word: int, place: int, told: Numbers) -> None:
+    """An atomic on this word: it is in memory at once, and hands on what the atomics before it knew."""
+    piece(s, word, word + 1)
+    old, width = s.word[word], s.ctl[CLOCK]
+    row = old * s.ctl[ROW_STRIDE]
+    may = s.row[row + FLAGS] & ATOMIC != 0 or published(s, s.clock, agent * width, old)
+    may_write(s, agent, old, may, told)
+    time = tick(s, agent)
+    if s.said[word]:
+        learn(s, agent, s.said[word])
+        let_go(s, s.said[word])
+    s.said[word] = new_snap(s, agent, 1)
+    forget_row(s, old)
+    new = new_row(s, agent, 1, place, ATOMIC if told[CAUSE] else ATOMIC | KNOWN)
+    s.row[new * s.ctl[ROW_STRIDE] + PUBLISH] = time
+    s.word[word] = new
 
-    def flush(self, agent: int, region: Region, offset: int, length: int, drop: bool) -> None:
-        """Lines of the range are on their way; `drop`: and out of the cache."""
-        self.tick(agent)
-        first, last = offset // LINE, -(-(offset + length) // LINE)
-        self._flushed(agent, region, first, last)
-        if drop:
-            self._drop(agent, region, first, last)
 
-    def _flushed(self, agent: int, region: Region, first: int, last: int) -> None:
-        for write, _, _ in list(self._pieces(region, first * WORDS, last * WORDS)):
-            if write.writer == agent and write.unflushed:
-                write.unflushed = False
-                self._await_fence(agent, write)
+def check_copied(s: State, agent: int, first: int, last: int, writes: bool, told: Numbers) -> bool:
+    """Tell why a copy may not read (or write) these words; whether all of them are known."""
+    at, all_known = first, True
+    while at < last:
+        end = piece(s, at, last)
+        number = s.word[at]
+        all_known = all_known and s.row[number * s.ctl[ROW_STRIDE] + FLAGS] & KNOWN != 0
+        if not told[CAUSE]:
+            if not published(s, s.clock, agent * s.ctl[CLOCK], number):
+                missing(s, agent, number, told)
+            elif writes:
+                unread(s, agent, number, told)
+        at = end
+    return all_known
 
-    def _drop(self, agent: int, region: Region, first: int, last: int) -> None:
-        region.dropped[agent][first:last] = [tuple(self.clocks[agent])] * (last - first)
 
-    def fence(self, agent: int) -> None:
-        """What the agent has flushed is in memory, and it knows it."""
-        time = self.tick(agent)
-        for write in self.settled[agent]:
-            if write.publish is None:
-                write.publish = time
-            write.pending = False
-        self.settled[agent].clear()
+def copy_start(
+    s: State, agent: int, source: int, offset: int, target: int, to: int, length: int, place: int, told: Numbers
+) -> None:
+    """A copy counts as a read and a write by the agent's engine when it is started, on the agent's knowledge."""
+    tick(s, agent)
+    engine = s.ctl[AGENTS] + agent
+    s.agent[agent * AGENT_STRIDE + COPIES] += 1
+    time = s.agent[agent * AGENT_STRIDE + COPIES]
+    read_first, read_last = source + offset // WORD, source + -(-(offset + length) // WORD)
+    first, last = target + to // WORD, target + -(-(to + length) // WORD)
+    all_known = check_copied(s, agent, read_first, read_last, False, told)
+    check_copied(s, agent, first, last, True, told)
+    mark_read(s, engine, time, place, read_first, read_last, False)
+    new = new_row(s, engine, 0, place, KNOWN)
+    s.row[new * s.ctl[ROW_STRIDE] + PUBLISH] = time
+    replace(s, first, last, first, last, new, told[CAUSE] != 0, not all_known)
+    from_byte, to_byte = source * WORD + offset, target * WORD + to
+    if from_byte < to_byte:
+        for i in range(length - 1, -1, -1):
+            s.data[to_byte + i] = s.data[from_byte + i]
+    else:
+        for i in range(length):
+            s.data[to_byte + i] = s.data[from_byte + i]
 
-    def invalidate(self, agent: int, region: Region, offset: int, length: int, what: str) -> Problem | None:
-        """Lines of the range leave the cache; the broken rule, if unflushed words may be lost with them."""
-        self.tick(agent)
-        first, last = offset // LINE, -(-(offset + length) // LINE)
-        found: Problem | None = None
-        for write, _, _ in list(self._pieces(region, first * WORDS, last * WORDS)):
-            if write.writer == agent and write.unflushed:
-                if self.may_discard:
-                    missing = f"{self.agents[agent]} has not flushed what it wrote"
-                    found = found or Problem("race", what, f"written at {write.where}", missing)
-                    write.known = False
-                write.unflushed = False
-                self._await_fence(agent, write)
-        self._drop(agent, region, first, last)
-        return found
 
-    # -- edges ---------------------------------------------------------------------------------------------
+def copy_wait(s: State, agent: int) -> None:
+    """The agent's copies have ended, and it knows it."""
+    tick(s, agent)
+    s.clock[agent * s.ctl[CLOCK] + s.ctl[AGENTS] + agent] = s.agent[agent * AGENT_STRIDE + COPIES]
 
-    def tell(self, agent: int) -> Clock:
-        """What a notification or an arrival says: the agent's clock."""
-        self.tick(agent)
-        return list(self.clocks[agent])
 
-    def learn(self, agent: int, clock: Sequence[int]) -> None:
-        """The agent receives what was said."""
-        mine = self.clocks[agent]
-        for i, time in enumerate(clock):
-            if time > mine[i]:
-                mine[i] = time
+# -- maintenance ---------------------------------------------------------------------------------------------
 
-    def atomic(
-        self, agent: int, region: Region, offset: int, data: bytes, said: Clock | None, what: str, where: str
-    ) -> tuple[Problem | None, Clock]:
-        """An atomic that leaves these bytes; the broken rule, and what now lies at the word."""
-        first = offset // WORD
-        ((write, _, _),) = list(self._pieces(region, first, first + 1))
-        may = write.atomic or self._published(self.clocks[agent], write)
-        found = self._may_write(what, agent, write, may)
-        before = list(self.clocks[agent])
-        time = self.tick(agent)
-        if said is not None:
-            self.learn(agent, said)
-        new = Write(agent, time, where, 1)
-        new.publish, new.atomic, new.known = time, True, found is None
-        region.words[first] = new
-        region.data[offset : offset + WORD] = data
-        before[agent] = time
-        return found, [max(a, b) for a, b in zip(before, said or before, strict=True)]
 
-    def copy_start(
-        self, agent: int, source: Region, offset: int, target: Region, at: int, length: int, what: str, where: str
-    ) -> Problem | None:
-        """A copy counts as a read and a write by the agent's engine when it is started, on the agent's knowledge."""
-        self.tick(agent)
-        engine = len(self.agents) + agent
-        self.copies[agent] += 1
-        time = self.copies[agent]
-        found: Problem | None = None
-        read = list(self._pieces(source, offset // WORD, -(-(offset + length) // WORD)))
-        written = list(self._pieces(target, at // WORD, -(-(at + length) // WORD)))
-        for pieces, writing in ((read, False), (written, True)):
-            for write, _, _ in pieces:
-                if found is None and not self._published(self.clocks[agent], write):
-                    other = f"last written by {self._name(write.writer)} at {write.where}"
-                    found = Problem("race", what, other, self._missing(agent, write))
-                elif found is None and writing:
-                    found = self._may_write(what, agent, write, True)
-        known = found is None and all(write.known for write, _, _ in read)
-        for write, _, _ in read:
-            write.readers[engine] = time, where
-        first, last = at // WORD, -(-(at + length) // WORD)
-        new = Write(engine, time, where, last - first)
-        new.publish, new.known = time, known
-        target.words[first:last] = [new] * (last - first)
-        target.data[at : at + length] = source.data[offset : offset + length]
-        return found
+def flush(s: State, agent: int, first: int, last: int, drop: bool) -> None:
+    """Lines are on their way; `drop`: and out of the cache."""
+    tick(s, agent)
+    settle(s, agent, first * WORDS, last * WORDS)
+    if drop:
+        drop_lines(s, agent, first, last)
 
-    def copy_wait(self, agent: int) -> None:
-        """The agent's copies have ended, and it knows it."""
-        self.tick(agent)
-        self.clocks[agent][len(self.agents) + agent] = self.copies[agent]
+
+def settle(s: State, agent: int, at: int, last: int) -> None:
+    """What the agent has written there waits for its fence."""
+    while at < last:
+        if s.word[at] == 0:
+            at += 1
+            continue
+        end = piece(s, at, last)
+        row = s.word[at] * s.ctl[ROW_STRIDE]
+        if s.row[row + WRITER] == agent and s.row[row + FLAGS] & UNFLUSHED:
+            s.row[row + FLAGS] &= ~UNFLUSHED
+            await_fence(s, s.word[at])
+        at = end
+
+
+def drop_lines(s: State, agent: int, first: int, last: int) -> None:
+    """The agent reads these lines from memory again: as it is known to the agent now."""
+    if first == last:
+        return
+    now, agents = new_snap(s, agent, last - first), s.ctl[AGENTS]
+    for line in range(first, last):
+        let_go(s, s.dropped[line * agents + agent])
+        s.dropped[line * agents + agent] = now
+
+
+def fence(s: State, agent: int) -> None:
+    """What the agent has flushed is in memory, and it knows it."""
+    time, stride = tick(s, agent), s.ctl[ROW_STRIDE]
+    number = s.agent[agent * AGENT_STRIDE + SETTLED]
+    s.agent[agent * AGENT_STRIDE + SETTLED] = 0
+    while number:
+        row = number * stride
+        after = s.row[row + NEXT]
+        if s.row[row + PUBLISH] == -1:
+            s.row[row + PUBLISH] = time
+        s.row[row + FLAGS] &= ~PENDING
+        if s.row[row + SIZE] == 0:
+            free_row(s, number)
+        number = after
+
+
+def invalidate(s: State, agent: int, first: int, last: int, told: Numbers) -> None:
+    """Lines leave the cache; it is told if unflushed words may be lost with them."""
+    tick(s, agent)
+    at = first * WORDS
+    while at < last * WORDS and s.ctl[MAY_DISCARD]:
+        if s.word[at] == 0:
+            at += 1
+            continue
+        end = piece(s, at, last * WORDS)
+        row = s.word[at] * s.ctl[ROW_STRIDE]
+        if s.row[row + WRITER] == agent and s.row[row + FLAGS] & UNFLUSHED:
+            s.row[row + FLAGS] &= ~KNOWN
+            if not told[CAUSE]:
+                told[CAUSE] = LOST
+                told[OTHER] = agent
+                told[OTHER_PLACE] = s.row[row + PLACE]
+        at = end
+    settle(s, agent, first * WORDS, last * WORDS)
+    drop_lines(s, agent, first, last)
+
+
+# -- edges ---------------------------------------------------------------------------------------------------
+
+
+def tell(s: State, agent: int) -> int:
+    """What a notification says: the agent's clock."""
+    tick(s, agent)
+    return new_snap(s, agent, 1)
+
+
+def learn(s: State, agent: int, snap: int) -> None:
+    """The agent receives what was said."""
+    width = s.ctl[CLOCK]
+    mine, other = agent * width, snap * s.ctl[SNAP_STRIDE] + TIMES
+    for i in range(width):
+        if s.snap[other + i] > s.clock[mine + i]:
+            s.clock[mine + i] = s.snap[other + i]
+
+
+def base_of(s: State, region: int) -> int:
+    """The first word of a region."""
+    return s.region[region * REGION_STRIDE + BASE]

@@ -14,6 +14,8 @@ from shmem_model.conformance.adapter import FAULTS, REFUSALS
 
 Event = dict[str, Any]
 VERSION = 1
+BIG = 1 << 62
+"""Numbers in a trace are smaller, but for what atomics find and leave."""
 _PLACE = {"region": list, "range": list}
 _ATOMIC = {**_PLACE, "operand": int, "value": int}
 ACTIONS: Mapping[str, Mapping[str, type]] = {
@@ -82,13 +84,15 @@ def event(text: str, agents: Mapping[str, int]) -> Event:
     """Any further line.  Raises `Malformed`."""
     found = parse(text)
     name = found.get("agent")
-    if name not in agents:
+    if not isinstance(name, str) or name not in agents:
         raise Malformed(f"agent {name!r} is none of those that the first line names")
-    if type(found.get("n")) is not int or found["n"] < 0:
+    if type(found.get("n")) is not int or not 0 <= found["n"] < BIG:
         raise Malformed("`n` must be the number of the event of its agent, from 0")
     action: Any = found.get("action")
     if not isinstance(action, str) or action not in ACTIONS:
         raise Malformed(f"action {action!r} is unknown")
+    if not isinstance(found.get("where", ""), str):
+        raise Malformed("`where` must be a text, the place in the program")
     if "error" in found:
         if found["error"] not in ERRORS:
             raise Malformed(f"error {found['error']!r} is none that a call can end with")
@@ -98,7 +102,7 @@ def event(text: str, agents: Mapping[str, int]) -> Event:
             raise Malformed(f"{action} needs `{key}`, {_WORDS[kind]}")
     for key in ("region", "range", "target", "target_range"):
         if key in found and not _pair(found[key]):
-            raise Malformed(f"`{key}` must be two numbers, both at least 0")
+            raise Malformed(f"`{key}` must be two numbers, both at least 0 and less than 2^62")
     return found
 
 
@@ -106,7 +110,7 @@ _WORDS = {list: "a list", int: "a whole number", str: "a text", bool: "true or f
 
 
 def _pair(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(type(n) is int and 0 <= n < 1 << 64 for n in value)
+    return isinstance(value, list) and len(value) == 2 and all(type(n) is int and 0 <= n < BIG for n in value)
 
 
 def described(found: Event) -> str:
