@@ -218,6 +218,8 @@ class Slots:
                 "the driver has died",
                 "end this process and start the system again",
             )
+        if any(self._may_send(i, slot) and self._alive(i) for slot in slots for i in self._names):
+            return  # one who has sent before: the usual case, and this is on the way to sleep
         dead: set[str] = set()
         for slot in slots:
             others = self._senders(slot)
@@ -230,10 +232,11 @@ class Slots:
             "start the device again, or grant the slot to somebody else",
         )
 
+    def _may_send(self, index: int, slot: int) -> bool:
+        return bool(self.board.load(layout.row_of_grants(self.index, index) + slot // 64 * 8) >> slot % 64 & 1)
+
     def _senders(self, slot: int) -> list[int]:
-        at = slot // 64 * 8
-        rows = ((i, layout.row_of_grants(self.index, i)) for i in range(layout.MAX_AGENTS) if i != self.index)
-        return [i for i, row in rows if self.board.load(row + at) >> slot % 64 & 1]
+        return [i for i in range(layout.MAX_AGENTS) if i != self.index and self._may_send(i, slot)]
 
     def _alive(self, index: int) -> bool:
         return self.board.load(index * 64 + layout.AGENT_STATE) == layout.ALIVE
