@@ -115,6 +115,21 @@ def test_lines_of_different_agents_may_stand_in_any_order() -> None:
         assert check(mixed) == Answer("clean", 8)
 
 
+def test_a_sticky_slot_gives_all_at_once() -> None:
+    assert check_lines(two_at_once("sticky")).answer == "clean"
+
+
+def test_a_notification_that_is_known_and_not_found_is_a_violation() -> None:
+    """The device knows of the first notification by the second, on another slot."""
+    second = ("host", "send", {"to": "dev0", "slot": 8, "count": 1})
+    poll = ("dev0", "poll", {"slot": 7, "got": False, "upto": {}})
+    known = ("dev0", "wait", {"slot": 8, "upto": {"host": 1}})
+    assert check(numbered([*HAND_OVER[:5], second, poll, known])).answer == "clean"
+    answer = check(numbered([*HAND_OVER[:5], second, known, poll]))
+    assert answer.answer == "violation"
+    assert "found no notification, although it knew of one of host" in answer.problems[0].missing
+
+
 def test_where_an_agent_is_not_recorded_nothing_is_certain() -> None:
     head = {**HEAD, "complete": ["host"]}
     answer = check([event for event in numbered(HAND_OVER) if event["agent"] == "host"], head)
@@ -132,6 +147,16 @@ def drop(number: int) -> list[str]:
     events = numbered(HAND_OVER)
     del events[number]
     return text(events)
+
+
+def two_at_once(slots: str) -> list[str]:
+    send = HAND_OVER[4]
+    events = [
+        *HAND_OVER[:5],
+        ("host", "send", {**send[2], "count": 2}),
+        ("dev0", "wait", {**HAND_OVER[5][2], "upto": {"host": 2}}),
+    ]
+    return text(numbered(events), {**HEAD, "platform": {**PLATFORM, "slots": slots}})
 
 
 MALFORMED: dict[str, tuple[list[str], str]] = {
@@ -162,6 +187,12 @@ MALFORMED: dict[str, tuple[list[str], str]] = {
     "count that jumps": (change(4, count=3), "count 3 follows 0"),
     "unknown receiver": (change(4, to="x"), "the receiver 'x' is none"),
     "taken but never sent": (change(5, upto={"host": 2}), "more notifications than were ever sent"),
+    "agent that is a list": (change(1, agent=["host"]), "agent ['host'] is none"),
+    "where that is a number": (change(1, where=3), "`where` must be a text"),
+    "unknown slots": ([json.dumps({**HEAD, "platform": {**PLATFORM, "slots": "x"}}) + "\n"], "`platform.slots` may"),
+    "a digest that is short": (change(1, value="sha256:00"), "64 digits of a digest"),
+    "nothing found, and yet counted": (change(5, action="poll", got=False), "but `upto` counts one more"),
+    "two at once": (two_at_once("counting"), "it took 2 notifications at once"),
     "taken from nobody": (change(5, upto={}), "`upto` counts none"),
     "no such sender": (change(5, upto={"x": 1}), "`upto` must give"),
     "unknown region": (change(7, region=[5, 1]), "nobody has allocated"),

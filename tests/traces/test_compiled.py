@@ -40,6 +40,7 @@ def told(name: str, seed: int, steps: int = 120) -> list[str]:
     for _ in range(steps):
         run.step()
     platform = {"write_back": world.write_back, "invalidate": world.invalidate, "cached": list(world.cached)}
+    platform["slots"] = world.notify
     head = {"shmem_trace": 1, "agents": agents, "complete": agents, "platform": platform}
     return [json.dumps(head) + "\n", *found]
 

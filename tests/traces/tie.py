@@ -35,6 +35,7 @@ class Told:
         agents = list(world.agents)
         self.events = dict.fromkeys(agents, 0)
         platform = {"write_back": world.write_back, "invalidate": world.invalidate, "cached": list(world.cached)}
+        platform["slots"] = world.notify
         self.checker = Checker({"agents": agents, "complete": agents, "platform": platform})
         self.handles = {name: [i, 1] for i, name in enumerate(world.regions)}
         self.counts: dict[tuple[str, str], int] = defaultdict(int)

@@ -287,6 +287,9 @@ class Checker:
         """The broken rule in words."""
         cause, other, where = (int(self.told[k]) for k in (c.CAUSE, c.OTHER, c.OTHER_PLACE))
         found = self.columns.event(number)
+        if cause == c.NOT_FOUND:
+            text = f"it found no notification, although it knew of one of {self._name(other)}"
+            return Problem("violation", described(found), "", text)
         what, side, by = described(found), self._name(other), self._place(other, where)
         match cause:
             case c.UNREAD:
@@ -333,6 +336,8 @@ class Checker:
             case st.TOOK_BEFORE:
                 other = self._name(int(self.told[c.OTHER]))
                 return f"{what}: it took {argument} notifications of {other} before"
+            case st.TOOK_MANY:
+                return f"{what}: it took {argument} notifications at once; a counting slot gives one for each wait"
             case st.EPOCH_COUNT:
                 return f"{what}: epoch {told} follows {argument}; it goes up by one"
         return f"{what}: {_CONTRADICTIONS[kind]}"
@@ -375,6 +380,7 @@ _CONTRADICTIONS = {
     st.NOT_ARRIVED: "it leaves without having arrived",
     st.OTHER_EPOCH: "it arrived in another epoch",
     st.TOOK_NONE: "it took a notification, but `upto` counts none",
+    st.SAYS_NONE: "it found no notification, but `upto` counts one more",
     st.OTHER_MEMBERS: "the team had other members before",
     st.STILL_INSIDE: "it is inside of the team and has to leave first",
     st.UNALIGNED: f"an atomic has an offset that is a multiple of {t.WORD}",

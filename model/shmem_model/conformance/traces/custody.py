@@ -21,7 +21,8 @@ from shmem_model.conformance.traces.tables import (  # isort: skip
 
 # What is told of a broken rule, and its causes.
 CAUSE, OTHER, OTHER_PLACE, MORE = 0, 1, 2, 3
-NOT_FLUSHED, NOT_FENCED, NOT_TOLD, NOT_INVALIDATED, UNREAD, LOST, OTHER_VALUE, FOUND = 1, 2, 3, 4, 5, 6, 7, 8
+NOT_FLUSHED, NOT_FENCED, NOT_TOLD, NOT_INVALIDATED, UNREAD, LOST = 1, 2, 3, 4, 5, 6
+OTHER_VALUE, FOUND, NOT_FOUND = 7, 8, 9
 
 
 def tick(s: State, agent: int) -> int:

@@ -71,6 +71,8 @@ def head(text: str) -> Event:
     for key, known in (("write_back", ("line", "masked")), ("invalidate", ("discard", "write_back", "either"))):
         if platform.get(key) not in known:
             raise Malformed(f"`platform.{key}` must be one of {', '.join(known)}")
+    if platform.get("slots", "sticky") not in ("sticky", "counting"):
+        raise Malformed("`platform.slots` may be left out, or must be sticky or counting")
     if not _names(platform.get("cached")) or not set(platform["cached"]) <= set(agents):
         raise Malformed("`platform.cached` must list those of the agents that have a cache")
     return found

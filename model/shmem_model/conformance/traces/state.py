@@ -33,6 +33,7 @@ class Memory:
         ctl[t.ROW_STRIDE], ctl[t.SNAP_STRIDE] = self.row_stride, self.snap_stride
         ctl[t.WHOLE_LINES] = int(platform["write_back"] == "line")
         ctl[t.MAY_DISCARD] = int(platform["invalidate"] != "write_back")
+        ctl[t.COUNTING] = int(platform.get("slots") == "counting")
         ctl[t.REGIONS], ctl[t.REGIONS_ROOM], ctl[t.HANDLED] = 1, 1, -1
         for number, name in enumerate(names):
             self.state.agent[number * t.AGENT_STRIDE + t.CACHED] = int(name in platform["cached"])

@@ -7,15 +7,15 @@ an event answers whether it waits, is taken, or tells others; or why a person mu
 from __future__ import annotations
 
 from shmem_model.conformance.traces.custody import (  # isort: skip
-    CAUSE, FOUND, MORE, OTHER, OTHER_PLACE, OTHER_VALUE, atomic, base_of, copy_start, copy_wait, fence, flush,
-    invalidate, known, learn, read, tell, tick, write,
+    CAUSE, FOUND, MORE, NOT_FOUND, OTHER, OTHER_PLACE, OTHER_VALUE, atomic, base_of, copy_start, copy_wait, fence,
+    flush, invalidate, known, learn, read, tell, tick, write,
 )  # fmt: skip
 from shmem_model.conformance.traces.tables import (  # isort: skip
-    AFTER, AGENT_STRIDE, AGENTS, ARRIVED, BY_AGENT, BY_AGENT_STRIDE, BYTES, CLOCK, CLOSED, EPOCH, EPOCH_STRIDE, EVENTS,
-    GONE, HANDLE_STRIDE, HANDLED, HANDLED_TELLS, HANDLES, HEAD, HELD, INSIDE, LEFT, LEFT_BY, LINE, MEMBER, MEMBERS,
-    NEXT_N, NOBODY, PLACE, QUIET, REGION_STRIDE, ROW_STRIDE, ROWS_LEFT, SAID, SAID_BY_ALL, SAID_LAST, SENT, SLOT_STRIDE,
-    SLOTS, SNAP_STRIDE, SNAPS_LEFT, SPAN_STRIDE, SPANS, TAIL, TAKEN, TEAM_STRIDE, TIMES, USED, WORD, WORDS, WRITER,
-    Numbers, State, find, free_region, let_go, live, new_region, new_snap, put, spent,
+    AFTER, AGENT_STRIDE, AGENTS, ARRIVED, BY_AGENT, BY_AGENT_STRIDE, BYTES, CLOCK, CLOSED, COUNTING, EPOCH,
+    EPOCH_STRIDE, EVENTS, GONE, HANDLE_STRIDE, HANDLED, HANDLED_TELLS, HANDLES, HEAD, HELD, INSIDE, LEFT, LEFT_BY, LINE,
+    MEMBER, MEMBERS, NEXT_N, NOBODY, PLACE, QUIET, REGION_STRIDE, ROW_STRIDE, ROWS_LEFT, SAID, SAID_BY_ALL, SAID_LAST,
+    SENT, SLOT_STRIDE, SLOTS, SNAP_STRIDE, SNAPS_LEFT, SPAN_STRIDE, SPANS, TAIL, TAKEN, TEAM_STRIDE, TIMES, USED, WORD,
+    WORDS, WRITER, Numbers, State, find, free_region, let_go, live, new_region, new_snap, put, spent,
 )  # fmt: skip
 
 # Actions, in the order of `events.ACTIONS`.
@@ -36,8 +36,8 @@ NO_VALUE, BYTES_HERE, DIGEST_HERE = 0, 1, 2
 WAITS, TAKES, TELLS, ROOM, BROKEN, DIGEST, MALFORMED = 0, 1, 2, 3, 4, 5, 10
 (
     OUT_OF_COUNT, AFTER_DEATH, PAST_END, FREED_BEFORE, GIVEN_BEFORE, NOT_ARRIVED, OTHER_EPOCH, SENT_COUNT, TOOK_BEFORE,
-    TOOK_NONE, OTHER_MEMBERS, STILL_INSIDE, EPOCH_COUNT, UNALIGNED,
-) = range(10, 24)  # fmt: skip
+    TOOK_NONE, OTHER_MEMBERS, STILL_INSIDE, EPOCH_COUNT, UNALIGNED, TOOK_MANY, SAYS_NONE,
+) = range(10, 26)  # fmt: skip
 # What is told with an answer, besides the broken rule.
 EVENT, ARGUMENT, NEED_WORDS, NEED_LINES = 4, 5, 6, 7
 TOLD = 8
@@ -251,8 +251,26 @@ def take_wait(s: State, ev: Numbers, extra: Numbers, told: Numbers, at: int) -> 
             let_go(s, said)
             fresh += 1
         s.slot[slot + TAKEN] = extra[k + 1]
-    if fresh == 0 and (ev[at + ACTION] == WAIT or ev[at + FLAG]):
-        return TOOK_NONE
+    if ev[at + ACTION] == POLL and not ev[at + FLAG]:
+        return SAYS_NONE if fresh else take_nothing(s, ev, told, at)
+    if fresh > 1 and s.ctl[COUNTING]:
+        told[ARGUMENT] = fresh
+        return TOOK_MANY
+    return TAKES if fresh else TOOK_NONE
+
+
+def take_nothing(s: State, ev: Numbers, told: Numbers, at: int) -> int:
+    """A poll that found nothing: nothing may have come of which the agent knows."""
+    agent, agents, width = ev[at + AGENT], s.ctl[AGENTS], s.ctl[CLOCK]
+    for sender in range(agents):
+        slot = find(s.slot, SLOT_STRIDE, sender * agents + agent, ev[at + SLOT])
+        if s.slot[slot + USED] and s.slot[slot + SAID]:
+            said = s.slot[slot + SAID] * s.ctl[SNAP_STRIDE] + TIMES
+            if s.clock[agent * width + sender] >= s.snap[said + sender]:
+                told[CAUSE] = NOT_FOUND
+                told[OTHER] = sender
+                told[OTHER_PLACE] = -1
+                return broken(s, told, TAKES)
     return TAKES
 
 
