@@ -1,7 +1,11 @@
-"""What the checker says of tampered traces, and what the judge says of them."""
+"""What the checker says of tampered traces, and what the judge says of them.
+
+`python -m shmem_suite.tampering.compare [SEED]` prints the table, and every trace that they disagree about.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +16,7 @@ from shmem_model.conformance.traces import check_lines
 from shmem_suite.tampering.judge import Finding, judge
 from shmem_suite.tampering.record import Recorded, lines, recorded
 from shmem_suite.tampering.scene import Events
-from shmem_suite.tampering.tamper import EACH, tampered
+from shmem_suite.tampering.tamper import EACH, KINDS, tampered
 
 Judge = Callable[[Mapping[str, Any], Events], Finding]
 Check = Callable[[Sequence[str]], str]
@@ -69,6 +73,15 @@ class Row:
     disagreements: Sequence[Compared]
 
     @property
+    def told(self) -> str:
+        """The line as text."""
+        answers = ", ".join(f"{count} {answer}" for answer, count in self.answers.items())
+        return (
+            f"{self.traces} tampered: {self.detected} detected, {self.legal} legal by the judge, "
+            f"{len(self.disagreements)} disagreements ({answers})"
+        )
+
+    @property
     def detected(self) -> int:
         """Traces that are not clean."""
         return self.traces - self.answers.get("clean", 0)
@@ -79,3 +92,17 @@ def row(kind: str, found: Sequence[Compared]) -> Row:
     legal = sum(one.finding.verdict == "legal" for one in found)
     answers = dict(sorted(Counter(one.answer for one in found).items()))
     return Row(kind, len(found), answers, legal, [one for one in found if not one.agreed])
+
+
+def main(seed: int) -> int:
+    """The table; whether there was a disagreement."""
+    rows = [row(kind, list(compared(kind, seed=seed))) for kind in KINDS]
+    for one in rows:
+        sys.stdout.write(f"{one.kind}: {one.told}\n")
+        for found in one.disagreements:
+            sys.stdout.write(f"  {found.answer}, but {found.finding.verdict}:\n{''.join(lines(found.trace))}")
+    return int(any(one.disagreements for one in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main(int((sys.argv[1:] or ["4"])[0])))

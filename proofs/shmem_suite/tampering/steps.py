@@ -94,7 +94,9 @@ class Steps:
                 self._access(event, at, i)
         elif name == "fence":
             self._call(event)
-        elif name != "map":  # everything is mapped already
+        elif name == "map":
+            self._call(event, writable="w" in event["rights"])
+        else:
             raise ValueError(f"{name} is not judged")
 
     # -- memory --------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 from shmem_suite.tampering.record import WORD, Recorded, word
 
 Events = list[dict[str, Any]]
-KINDS = ("value changed", "event dropped", "order swapped", "edge removed")
+KINDS = ("value-changed", "event-dropped", "order-swapped", "edge-removed")
 EACH = 50
 LARGEST = 64
 
