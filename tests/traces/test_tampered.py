@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from shmem_model.conformance.traces import custody, streams
 from shmem_suite.providers.traces import says_clean, says_legal
 from shmem_suite.tampering import record
-from shmem_suite.tampering.compare import checked, compared, row
+from shmem_suite.tampering.compare import Compared, checked, compared, row
 from shmem_suite.tampering.judge import judge
 from shmem_suite.tampering.record import PROGRAMS, Recorded, lines, recorded
 from shmem_suite.tampering.scene import Scene
 from shmem_suite.tampering.steps import Steps
 from shmem_suite.tampering.tamper import EACH, KINDS, renumbered
+from tests.traces.test_tie import WRONG
 
 RUNS = recorded()
+
+
+@cache
+def fifty(kind: str) -> list[Compared]:
+    return list(compared(kind))
 
 
 def told(one: Any) -> str:
@@ -36,9 +45,20 @@ def test_checker_and_machine_agree_on_tampered_traces(kind: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_checker_and_machine_agree_on_fifty_of_each_kind(kind: str) -> None:
-    found = row(kind, list(compared(kind)))
+    found = row(kind, fifty(kind))
     assert not found.disagreements, told(found.disagreements[0])
     assert found.detected + found.legal == found.traces == EACH
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in WRONG if "copy" not in name])
+def test_a_wrong_rule_of_the_checker_is_found_in_tampered_traces(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = [one for kind in KINDS for one in fifty(kind)]
+    function, wrong = WRONG[name]
+    for module in (custody, streams):
+        if hasattr(module, function):
+            monkeypatch.setattr(module, function, wrong)
+    assert not all(replace(one, answer=checked(lines(one.trace))).agreed for one in judged)
 
 
 @pytest.mark.parametrize("kind", KINDS)
