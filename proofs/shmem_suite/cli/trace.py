@@ -8,7 +8,11 @@ import click
 from rich.text import Text
 
 from shmem_model.conformance.traces.checker import CODES, Answer, check_file
+from shmem_model.conformance.traces.events import Malformed
+from shmem_suite import trace_chrome, trace_view
 from shmem_suite.cli.settings import Settings, common, console
+from shmem_suite.errors import UsageError
+from shmem_suite.trace_order import Order
 
 _WORST = ("malformed", "unknown", "violation", "race", "clean")
 
@@ -61,3 +65,56 @@ def told(file: str, answer: Answer) -> Text:
     if answer.count > len(answer.problems):
         text.append(f"\n  and {answer.count - len(answer.problems)} more")
     return text
+
+
+@command.command("view", epilog="Example: shmem trace view run.jsonl --out run.svg")
+@click.argument("file", metavar="FILE")
+@click.option("--out", metavar="FILE", help="Write a picture (.svg) or text (.txt) there.")
+@click.option("--from", "first", type=click.IntRange(0), metavar="N", help="Begin with event N of the order shown.")
+@click.option(
+    "--count", type=click.IntRange(1, trace_view.MOST), default=60, show_default=True, help="So many events at most."
+)
+@common
+@click.pass_obj
+def view(settings: Settings, file: str, out: str | None, first: int | None, count: int) -> int:
+    """Draw a window of FILE: a lane per agent, edges, and the broken access; around the first problem by default."""
+    if out is not None and not out.endswith((".svg", ".txt")):
+        raise UsageError(f"cannot draw to {out}: its name must end in .svg or .txt")
+    try:
+        answer = trace_view.checked(Path(file))
+        order = Order(trace_view.lines(Path(file)))
+        start, events = trace_view.window(order, answer, first, count)
+        ending = f"{answer.answer}; {len(events)} of {answer.events} events, from {start}"
+        drawn = (
+            trace_view.svg(order, events, answer, ending)
+            if out and out.endswith(".svg")
+            else "".join(line + "\n" for line in [*trace_view.text(order, events, answer, start), ending])
+        )
+        if out:
+            Path(out).write_text(drawn, encoding="utf-8")
+    except (Malformed, OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot draw {file}: {error}") from error
+    console(settings).print(Text(f"written to {out}" if out else drawn.rstrip()), soft_wrap=True)
+    settings.write_json({"file": file, "answer": answer.answer, "from": start, "count": len(events)})
+    return 0
+
+
+@command.command("export", epilog="Example: shmem trace export run.jsonl --format chrome --out run.json")
+@click.argument("file", metavar="FILE")
+@click.option("--format", "form", type=click.Choice(["chrome"]), default="chrome", show_default=True)
+@click.option("--out", required=True, metavar="FILE", help="Where to write; Perfetto opens it.")
+@common
+@click.pass_obj
+def export(settings: Settings, file: str, form: str, out: str) -> int:
+    """Write FILE in the Chrome trace-event format.  Its times are places in an order, since a trace has no clock."""
+    if Path(out).resolve() == Path(file).resolve():
+        raise UsageError(f"cannot export {file} to itself: name another file by --out")
+    try:
+        order = Order(trace_view.lines(Path(file)))
+        with Path(out).open("w", encoding="utf-8") as target:
+            count = trace_chrome.export(order, target)
+    except (Malformed, OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot export {file}: {error}") from error
+    console(settings).print(f"{count} events written to {out}", soft_wrap=True)
+    settings.write_json({"file": file, "format": form, "events": count, "out": out})
+    return 0
