@@ -16,6 +16,7 @@ from shmem_model.conformance.divergences import Divergence, judge, read
 from shmem_model.conformance.kit import ConformanceError, Driver, check_world, oracle_for, replay
 from shmem_model.conformance.oracle import Oracle, TooMany
 from shmem_model.conformance.vector_scopes import SCOPES
+from shmem_suite.cli import main
 from shmem_suite.differential.reference import make as reference
 from tests.conformance.toy import crash, early, lost, make
 from tests.conftest import ROOT
@@ -97,3 +98,51 @@ def test_the_plugin_tests_an_adapter(workers: list[str], tmp_path: Path) -> None
 def test_the_plugin_does_nothing_without_its_option(tmp_path: Path) -> None:
     assert plugin(folder=tmp_path).returncode == 5
     assert plugin("--shmem-adapter", "nothing:here", folder=tmp_path).returncode == 4
+
+
+FACTORIES = {
+    "raises": ("def make(world):\n    return {}[world.name]\n", "and raised KeyError: 'cache-line' at adapter.py:2"),
+    "needs more": ("def make(world, speed):\n    return 1\n", "and raised TypeError: make() missing 1 required"),
+    "gives nothing": ("def make(world):\n    pass\n", "the factory make returned None; return an adapter object"),
+    "gives a class": ("class A: pass\ndef make(world):\n    return A\n", "return an adapter object"),
+    "unknown action": (
+        "class A:\n    capabilities = {'fly'}\ndef make(world):\n    return A()\n", "capabilities name fly",
+    ),
+    "no function": ("x = 1\n", "has no callable make"),
+    "fails when imported": ("raise OSError('no card')\n", "importing it raised OSError: no card at adapter.py:1"),
+    "no Python": ("def\n", "importing it raised SyntaxError"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_a_factory_that_gives_no_adapter_is_told_in_one_line(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, said = FACTORIES[name]
+    (tmp_path / "adapter.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "adapter", raising=False)
+    assert main(["conform", "--adapter", "adapter.py:make"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    sys.modules.pop("adapter", None)
+    sys.path[:] = [place for place in sys.path if place != str(tmp_path)]
+
+
+def test_a_method_with_the_wrong_signature_is_a_divergence(tmp_path: Path) -> None:
+    class Odd:
+        def poll(self, agent: str) -> bool:
+            return False
+
+    verdict = check_world(lambda world: Odd(), "notify")
+    assert verdict.case is not None
+    assert "interface: poll ends with" in verdict.case.story()
+    assert "TypeError" in verdict.case.story()
+
+
+def test_the_replay_command_that_is_printed_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "tests.conformance.toy:lost"
+    assert main(["conform", "--adapter", name, "--world", "notify", "--cases", str(tmp_path)]) == 1
+    command = capsys.readouterr().out.partition("again: shmem ")[2].split()
+    assert main(command) == 1
+    assert "none is lost" in capsys.readouterr().out

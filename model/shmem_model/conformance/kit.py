@@ -9,7 +9,7 @@ property that it breaks, and saved as a case that `replay` runs again.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,15 @@ from typing import Any
 from shmem_model.conformance.adapter import Factory, World, capabilities
 from shmem_model.conformance.divergences import Divergence, judge
 from shmem_model.conformance.expand import alphabet
+from shmem_model.conformance.loading import built
 from shmem_model.conformance.oracle import HIDDEN, Belief, Oracle, Step, TooMany
 from shmem_model.conformance.outcome import broken, describe, matching, outcome_of
-from shmem_model.conformance.vector_scopes import SCOPES
+from shmem_model.conformance.pieces import Pieces
+from shmem_model.conformance.vector_scopes import LARGER, SCOPES
 
 HOLDS, FAILS, UNKNOWN, NOT_RUN = "holds", "fails", "unknown", "not run"
-WORLDS: Mapping[str, World] = {name: scope.world for name, scope in SCOPES.items()}
+_ALL = {**SCOPES, **LARGER}
+WORLDS: Mapping[str, World] = {name: scope.world for name, scope in _ALL.items()}
 """The worlds of the kit, by name."""
 
 
@@ -113,7 +116,7 @@ def oracle_for(world: World, can: Iterable[str]) -> Oracle:
 def actions_in(name: str, can: Iterable[str]) -> tuple[str, ...]:
     """The actions of a world's scope that the adapter has."""
     can = frozenset(can)
-    return tuple(action for action in SCOPES[name].actions if action in can)
+    return tuple(action for action in _ALL[name].actions if action in can)
 
 
 def check_world(
@@ -125,16 +128,21 @@ def check_world(
     divergences: Sequence[Divergence] = (),
     save: Path | None = None,
 ) -> Verdict:
-    """Drive the adapter in one world; never raises for what the implementation does."""
+    """Drive the adapter in one world; never raises for what the implementation does.
+
+    Of the larger worlds, where a call takes longer, a quarter of the examples is run.  Raises `FactoryError` where no
+    adapter is made.
+    """
     world = WORLDS[name]
+    examples = examples if name in SCOPES else -(-examples // 4)
     try:
-        first = make_adapter(world)
+        first = built(make_adapter, world)
     except NotImplementedError as error:
         return Verdict(name, NOT_RUN, why=str(error) or "the adapter cannot build this world")
     can = capabilities(first)
     getattr(first, "close", lambda: None)()
     actions = actions_in(name, can)
-    if not any(action in can for action in SCOPES[name].actions if action not in HIDDEN):
+    if not any(action in can for action in _ALL[name].actions if action not in HIDDEN):
         return Verdict(name, NOT_RUN, why="the adapter has none of its actions")
     verdict = Verdict(name, HOLDS)
     mine = [one for one in divergences if one.world == name]
@@ -153,7 +161,7 @@ def check_world(
 
 
 class _Found(Exception):
-    """Carries a case through Hypothesis, which shrinks it."""
+    """Ends the search: a case was found."""
 
 
 def _search(
@@ -164,26 +172,23 @@ def _search(
     from hypothesis import strategies as st
 
     known = {one.id for one in expected}
-    shortest: list[Case] = []
+    pieces = Pieces(oracle.world, calls)
+    found: list[Case] = []
 
     @settings(max_examples=examples, deadline=None, database=None, derandomize=True, print_blob=False,
-              report_multiple_bugs=False, suppress_health_check=list(HealthCheck),
-              phases=(Phase.generate, Phase.shrink))  # fmt: skip
-    @given(st.lists(st.integers(0, 2**16 - 1), min_size=steps, max_size=steps))  # 0: no call; so runs shrink
+              suppress_health_check=list(HealthCheck), phases=(Phase.generate,))  # fmt: skip
+    @given(st.lists(st.integers(0, 2**16 - 1), min_size=steps, max_size=steps))
     def run(choices: list[int]) -> None:
-        driver = Driver(oracle, make_adapter(oracle.world), calls)
+        driver = Driver(oracle, built(make_adapter, oracle.world), calls)
         try:
-            for choice in filter(None, choices):
-                can = driver.possible()
-                if not can:
-                    return
+            for step in _drawn(driver, pieces, choices, steps):
                 verdict.calls += 1
-                case = driver.call(*can[(choice - 1) % len(can)])
+                case = driver.call(*step)
                 if case is not None:
                     if case.id in known:
                         verdict.known.append(case.id)
                         return
-                    shortest[:] = [case]
+                    found[:] = [case]
                     raise _Found
         finally:
             driver.close()
@@ -191,8 +196,54 @@ def _search(
     try:
         run()
     except _Found:
-        return shortest[0]
+        return shortened(found[0], make_adapter, oracle)
     return None
+
+
+def _drawn(driver: Driver, pieces: Pieces, choices: Iterable[int], most: int) -> Iterator[Step]:
+    """Calls that can be made when they are made: single ones and pieces, half and half."""
+    for choice in choices:
+        if len(driver.steps) >= most:
+            return
+        if choice % 2 and pieces.kinds:
+            yield from (step for step in pieces.of(choice // 2) if driver.oracle.speaks(driver.belief, *step))
+        else:
+            can = driver.possible()
+            if not can:
+                return
+            yield can[choice // 2 % len(can)]
+
+
+def shortened(case: Case, make_adapter: Factory, oracle: Oracle) -> Case:
+    """The case without the calls that it does not need: ever smaller parts are left out while it still fails."""
+    size = len(case.steps) // 2
+    while size:
+        at = 0
+        while at < len(case.steps):
+            shorter = _again(case, (*case.steps[:at], *case.steps[at + size :]), make_adapter, oracle)
+            if shorter is None:
+                at += size
+            else:
+                case = shorter
+        size //= 2
+    return case
+
+
+def _again(
+    case: Case, steps: Sequence[tuple[str, Mapping[str, Any], str]], make_adapter: Factory, oracle: Oracle
+) -> Case | None:
+    """Make these calls; the case if they fail as the other one did, with fewer calls."""
+    driver = Driver(oracle, built(make_adapter, oracle.world), ())
+    try:
+        for action, arguments, _ in steps:
+            if not driver.oracle.speaks(driver.belief, action, dict(arguments)):
+                return None
+            found = driver.call(action, arguments)
+            if found is not None:
+                return found if found.id == case.id and len(found.steps) < len(case.steps) else None
+        return None
+    finally:
+        driver.close()
 
 
 def check(
@@ -248,7 +299,7 @@ def replay(file: Path, make_adapter: Factory) -> Case | None:
         steps = [(step["action"], step["arguments"]) for step in data["steps"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{file} is no saved case: {' '.join(str(error).split())}") from None
-    adapter = make_adapter(world)
+    adapter = built(make_adapter, world)
     driver = Driver(oracle_for(world, capabilities(adapter)), adapter, ())
     try:
         for action, arguments in steps:

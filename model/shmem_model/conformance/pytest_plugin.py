@@ -66,7 +66,7 @@ class _World(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The story instead of a traceback."""
-        if isinstance(excinfo.value, _Failed):
+        if isinstance(excinfo.value, (_Failed, ValueError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 

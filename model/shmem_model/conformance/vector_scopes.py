@@ -98,3 +98,18 @@ _SCOPES = (
 )  # fmt: skip
 
 SCOPES: Mapping[str, VectorScope] = {scope.name: scope for scope in _SCOPES}
+
+_BOTH = {"ready": SlotOf("dev0", ("host",)), "back": SlotOf("host", ("dev0",))}
+_LARGER = (
+    _scope("Two lines of two words go back and forth.", "read write flush invalidate fence send wait poll", False,
+           "two-lines", regions={"data": RegionOf(2, _OPEN)}, slots=_BOTH, words=2, values=3, frames=2),
+    _scope("Three agents with a barrier, notifications and atomics share two regions.",
+           "read write flush invalidate fence send wait poll arrive leave atomic_add atomic_swap compare_swap map "
+           "unmap",
+           False, "workshop", agents=THREE, values=4, frames=2, notify="counting",
+           regions={"data": RegionOf(1, dict.fromkeys(THREE, "rw")), "more": RegionOf(1, _OPEN)},
+           slots={**_BOTH, "next": SlotOf("dev1", ("host", "dev0"))}, teams={"all": THREE, "pair": TWO},
+           windows={"data": (0, 1), "more": (1, 2)}),
+)  # fmt: skip
+LARGER: Mapping[str, VectorScope] = {scope.name: scope for scope in _LARGER}
+"""Larger scopes, in which the kit draws calls; nobody could go through all their transitions."""

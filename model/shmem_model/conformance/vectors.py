@@ -15,6 +15,7 @@ from typing import Any
 
 from shmem_model.conformance.adapter import Factory, World, capabilities
 from shmem_model.conformance.automaton import build, strolls, walks
+from shmem_model.conformance.loading import built
 from shmem_model.conformance.oracle import Oracle
 from shmem_model.conformance.outcome import broken, describe, matching, outcome_of
 from shmem_model.conformance.vector_scopes import VectorScope
@@ -177,7 +178,7 @@ def run(data: dict[str, Any], factory: Factory, *, most: int = 1, only: int | No
         if only is not None and number != only:
             continue
         try:
-            adapter = factory(world)
+            adapter = built(factory, world)
         except NotImplementedError as error:
             result.declined = str(error) or "the adapter cannot build this world"
             return result

@@ -9,7 +9,7 @@ import click
 from shmem_model.conformance import kit
 from shmem_model.conformance.adapter import Factory
 from shmem_model.conformance.divergences import read
-from shmem_model.conformance.loading import factory_named
+from shmem_model.conformance.loading import FactoryError, factory_named
 from shmem_suite.cli.settings import Settings, common
 from shmem_suite.errors import UsageError, did_you_mean
 
@@ -43,7 +43,10 @@ def command(
         raise UsageError(str(error)) from None
     verdicts = []
     for name in worlds or kit.WORLDS:
-        found = kit.check_world(factory, name, examples=examples, divergences=known, save=Path(cases))
+        try:
+            found = kit.check_world(factory, name, examples=examples, divergences=known, save=Path(cases))
+        except FactoryError as error:
+            raise UsageError(str(error)) from error
         settings.say(_line(found, adapter))
         verdicts.append(found)
     settings.write_json([_about(one) for one in verdicts])
