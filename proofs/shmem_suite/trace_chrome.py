@@ -40,9 +40,11 @@ def _entries(placed: Placed, time: int, thread: int) -> Iterator[dict[str, Any]]
     at["ts"] = time + 1  # inside of the event, to which a flow is bound
     takes = found["action"] in ("wait", "poll", "leave")
     for mark in placed.takes if takes else placed.gives:
-        # An arrival flows to several members: one flow, which each of them ends.
-        flow = {"name": "edge", "cat": "shmem", "id": _id("\0".join(mark)), **at}
-        yield {"ph": "f", "bp": "e", **flow} if takes else {"ph": "s", **flow}
+        # A flow ends once, so an arrival begins one for each of the others.
+        ends = [name for name in found["members"] if name != found["agent"]] if found["action"] == "arrive" else [""]
+        for end in [found["agent"]] if found["action"] == "leave" else ends:
+            flow = {"name": "edge", "cat": "shmem", "id": _id("\0".join((*mark, end))), **at}
+            yield {"ph": "f", "bp": "e", **flow} if takes else {"ph": "s", **flow}
 
 
 def _id(text: str) -> int:

@@ -98,6 +98,19 @@ def test_the_export_has_every_event_and_both_ends_of_each_edge(tmp_path: Path, e
     assert begin["ts"] < end["ts"]
 
 
+def test_a_barrier_of_three_exports_a_flow_for_each_pair(tmp_path: Path) -> None:
+    names = ["host", "dev0", "dev1"]
+    meet = {"team": "t", "epoch": 1, "members": names}
+    events = numbered([(name, action, meet) for action in ("arrive", "leave") for name in names])
+    out = tmp_path / "run.json"
+    where = file(tmp_path, events, {**HEAD, "agents": names, "complete": names})
+    assert main(["trace", "export", where, "--out", str(out)]) == 0
+    found = json.loads(out.read_text("utf-8"))["traceEvents"]
+    begun, ended = ([e["id"] for e in found if e["ph"] == kind] for kind in "sf")
+    assert len(set(begun)) == len(begun) == 6
+    assert sorted(begun) == sorted(ended)
+
+
 @pytest.mark.parametrize("command", ["view", "export"])
 @pytest.mark.parametrize("content", ["", "{}\n", json.dumps(HEAD) + "\nno\n"])
 def test_what_is_no_trace_is_one_line(
