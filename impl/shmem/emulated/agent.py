@@ -47,7 +47,6 @@ class EmulatedAgent(EmulatedSlots, Agent):
         self.multicast = machine.platform.multicast
         self.sticky = machine.board.sticky
         self._latched: list[ShmemError] = []
-        self._closed = False
         self._last: Strand | None = None
         self.interrupt = self.raise_latched
         machine.hardware.add(self.name)
@@ -368,8 +367,7 @@ class EmulatedAgent(EmulatedSlots, Agent):
             self.machine.service.died(self.record)
 
     def close(self) -> None:
-        """The agent's program is over."""
-        self._closed = True
+        """Nothing is held that would have to be given back."""
 
 
 def copied_view(

@@ -43,7 +43,17 @@ OPERATORS = (
     "ReplaceBinaryOperator_LShift_RShift",
 )  # fmt: skip
 """One replacement for each operator that stands in the code, and all of cosmic-ray's others."""
-TESTS = tuple(f"tests/impl/test_{name}.py" for name in ("emulated", "allocator", "regions", "tracing"))
+TESTS = tuple(
+    f"tests/impl/test_{name}.py"
+    for name in (
+        "emulated",
+        "emulated_driver",
+        "both_memories",
+        "allocator",
+        "regions",
+        "tracing",
+    )
+)
 
 
 @dataclass(frozen=True)
