@@ -47,6 +47,7 @@ class EmulatedAgent(EmulatedSlots, Agent):
         self.multicast = machine.platform.multicast
         self.sticky = machine.board.sticky
         self._latched: list[ShmemError] = []
+        self._closed = False
         self._last: Strand | None = None
         self.interrupt = self.raise_latched
         machine.hardware.add(self.name)
@@ -367,7 +368,8 @@ class EmulatedAgent(EmulatedSlots, Agent):
             self.machine.service.died(self.record)
 
     def close(self) -> None:
-        """Nothing is held that would have to be given back."""
+        """The agent's program is over."""
+        self._closed = True
 
 
 def copied_view(
