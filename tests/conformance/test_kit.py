@@ -13,12 +13,12 @@ import pytest
 
 from shmem_model.conformance import check
 from shmem_model.conformance.divergences import Divergence, judge, read
-from shmem_model.conformance.kit import ConformanceError, Driver, check_world, oracle_for, replay
+from shmem_model.conformance.kit import ConformanceError, Driver, check_world, oracle_for, replay, told
 from shmem_model.conformance.oracle import Oracle, TooMany
 from shmem_model.conformance.vector_scopes import SCOPES
 from shmem_suite.cli import main
 from shmem_suite.differential.reference import make as reference
-from tests.conformance.toy import crash, early, lost, make
+from tests.conformance.toy import Toy, crash, early, lost, make
 from tests.conftest import ROOT
 
 EARLY = "notify/wait/no-early-wake-up"
@@ -104,6 +104,13 @@ FACTORIES = {
     "raises": ("def make(world):\n    return {}[world.name]\n", "and raised KeyError: 'cache-line' at adapter.py:2"),
     "needs more": ("def make(world, speed):\n    return 1\n", "and raised TypeError: make() missing 1 required"),
     "gives nothing": ("def make(world):\n    pass\n", "the factory make returned None; return an adapter object"),
+    "gives no methods": ("def make(world):\n    return object()\n", "returned object, which has no method of any"),
+    "leaves": ("def make(world):\n    raise SystemExit('bye')\n", "and raised SystemExit: bye at adapter.py:2"),
+    "leaves when imported": ("raise SystemExit\n", "importing it raised SystemExit at adapter.py:1"),
+    "fails at the end": (
+        "class A:\n    def poll(self, agent, slot): return False\n    def close(self): raise OSError('busy')\n"
+        "def make(world):\n    return A()\n", "close() of the adapter for world cache-line raised OSError: busy",
+    ),
     "gives a class": ("class A: pass\ndef make(world):\n    return A\n", "return an adapter object"),
     "unknown action": (
         "class A:\n    capabilities = {'fly'}\ndef make(world):\n    return A()\n", "capabilities name fly",
@@ -140,9 +147,21 @@ def test_a_method_with_the_wrong_signature_is_a_divergence(tmp_path: Path) -> No
     assert "TypeError" in verdict.case.story()
 
 
+def test_an_adapter_that_answers_differently_each_time_is_told_as_such() -> None:
+    answers = iter([True])
+
+    class Moody(Toy):
+        def poll(self, agent: str, slot: str) -> bool:
+            return super().poll(agent, slot) or next(answers, False)
+
+    verdict = check_world(Moody, "notify")
+    assert verdict.verdict == "fails"
+    assert "did not happen again" in told(verdict)
+
+
 def test_the_replay_command_that_is_printed_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = "tests.conformance.toy:lost"
     assert main(["conform", "--adapter", name, "--world", "notify", "--cases", str(tmp_path)]) == 1
     command = capsys.readouterr().out.partition("again: shmem ")[2].split()
     assert main(command) == 1
-    assert "none is lost" in capsys.readouterr().out
+    assert "allowed: done" in capsys.readouterr().out

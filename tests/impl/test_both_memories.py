@@ -14,7 +14,7 @@ import pytest
 import shmem
 
 SIZE = 207
-OFFSETS = (-65, -1, 0, 1, 7, 8, 9, 56, 63, 64, 65, 128, SIZE - 8, SIZE - 1, SIZE, SIZE + 1)
+OFFSETS = (-65, -1, 0, 1, 7, 8, 9, 56, 63, 64, 65, 128, SIZE - 8, SIZE - 7, SIZE - 1, SIZE, SIZE + 1)
 LENGTHS = (None, -1, 0, 1, 2, 8, 9, 63, 64, 65, 72, SIZE)
 PATTERN = bytes(range(1, SIZE + 1))
 

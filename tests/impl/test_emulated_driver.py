@@ -68,6 +68,7 @@ def test_an_unknown_driver_or_chance_is_refused(wrong: dict[str, Any]) -> None:
 
 def test_lines_are_those_that_the_region_has(manual: shmem.System) -> None:
     r, hw = shared(manual, LINE + 8), manual.hardware
+    assert r.flags == 0
     assert hw.frame(r, 1) == hw.frame(r, 0) + LINE
     for line in (-1, 2, 3):
         with pytest.raises(shmem.InvalidArgument, match="it has 2"):
@@ -144,6 +145,33 @@ def test_freed_lines_are_hushed_before_they_are_given_out(automatic: shmem.Syste
         assert frame not in [to for to, _ in side.tlb.values()]
     assert list(sides(automatic)["host"].tlb) == [hw.block(other, 0)]
     assert automatic.host.read(new) == bytes(LINE)
+
+
+def test_a_forced_free_hushes_what_is_still_mapped(automatic: shmem.System) -> None:
+    r, other, hw = shared(automatic), shared(automatic), automatic.hardware
+    frame = hw.frame(r, 0)
+    dev(automatic).read(r)
+    dev(automatic).read(other)
+    automatic.host.free(r, force=True)
+    new = automatic.host.alloc(LINE, acl={"host": "rw", "dev0": "rw", "dev1": "rw"})
+    assert hw.frame(new, 0) == frame
+    assert list(sides(automatic)["dev0"].tlb) == [hw.block(other, 0)]
+    with pytest.raises(shmem.StaleHandle):
+        dev(automatic).read(r)
+
+
+def test_a_word_of_which_one_byte_is_written_is_dirty() -> None:
+    with system(platform="soc", driver="manual") as s:
+        r = shared(s)
+        for at in (0, 15, 16):
+            s.host.write(r, at, b"x")
+        assert {word for _, _, word in s.hardware.state()["dirty"]} == {0, 1, 2}
+
+
+def test_a_closed_system_cannot_be_entered_again(automatic: shmem.System) -> None:
+    automatic.close()
+    with pytest.raises(shmem.InvalidArgument, match="it was closed"):
+        automatic.__enter__()
 
 
 def hole(s: shmem.System) -> tuple[shmem.SharedMemoryRegion, shmem.SharedMemoryRegion]:
@@ -268,6 +296,9 @@ def test_memory_that_is_not_cached_goes_past_the_cache(manual: shmem.System) -> 
     assert manual.host.read(r, 8, 24) == bytes(8) + WORD + bytes(8)
     manual.host.fence()
     assert dev(manual).read(r) == bytes(16) + WORD + bytes(40)
+    manual.host.write(r, 0, WORD * 8)
+    assert manual.host.read(r) == WORD * 8
+    assert manual.host.atomic_add(r, LINE - 8, 1) == int.from_bytes(WORD, "little")
 
 
 def test_nobody_notifies_itself_and_a_sticky_slot_is_taken_for_all_its_senders() -> None:

@@ -251,8 +251,7 @@ class EmulatedAgent(EmulatedSlots, Agent):
     ) -> None:  # fmt: skip
         def do() -> None:
             record, n = self._range(region, action, offset, length)
-            if n and (offset % LINE or (offset + n) % LINE):
-                warn_partial(region, action, offset, n)
+            warn_partial(region, action, offset, n)
             for block, _, _, _ in self._lines(record, offset, n):
                 one(block, self._what(action, region))
 

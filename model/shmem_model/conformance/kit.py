@@ -12,12 +12,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from shmem_model.conformance.adapter import Factory, World, capabilities
 from shmem_model.conformance.divergences import Divergence, judge
 from shmem_model.conformance.expand import alphabet
-from shmem_model.conformance.loading import built
+from shmem_model.conformance.loading import FactoryError, built, said
 from shmem_model.conformance.oracle import HIDDEN, Belief, Oracle, Step, TooMany
 from shmem_model.conformance.outcome import broken, describe, matching, outcome_of
 from shmem_model.conformance.pieces import Pieces
@@ -100,11 +101,18 @@ class Driver:
         self.belief = frozenset().union(*(allowed[one] for one in found))
         return None
 
-    def close(self) -> None:
-        """End the adapter, if it has an end."""
-        close = getattr(self.adapter, "close", None)
-        if close is not None:
-            close()
+    def close(self, quietly: bool = False) -> None:
+        """End the adapter, if it has an end.  Raises `FactoryError` if that fails (not `quietly`)."""
+        end(self.adapter, self.oracle.world, quietly)
+
+
+def end(adapter: Any, world: World, quietly: bool = False) -> None:
+    """Call `close` of an adapter that has it.  Raises `FactoryError` if that fails (not `quietly`)."""
+    try:
+        getattr(adapter, "close", lambda: None)()
+    except Exception as error:
+        if not quietly:
+            raise FactoryError(f"close() of the adapter for world {world.name} raised {said(error)}") from error
 
 
 def oracle_for(world: World, can: Iterable[str]) -> Oracle:
@@ -127,8 +135,11 @@ def check_world(
     steps: int = 40,
     divergences: Sequence[Divergence] = (),
     save: Path | None = None,
+    seed: int | None = None,
 ) -> Verdict:
     """Drive the adapter in one world; never raises for what the implementation does.
+
+    `seed`: draw other calls (default: the same ones each time).
 
     Of the larger worlds, where a call takes longer, a quarter of the examples is run.  Raises `FactoryError` where no
     adapter is made.
@@ -140,14 +151,16 @@ def check_world(
     except NotImplementedError as error:
         return Verdict(name, NOT_RUN, why=str(error) or "the adapter cannot build this world")
     can = capabilities(first)
-    getattr(first, "close", lambda: None)()
+    end(first, world)
     actions = actions_in(name, can)
     if not any(action in can for action in _ALL[name].actions if action not in HIDDEN):
         return Verdict(name, NOT_RUN, why="the adapter has none of its actions")
     verdict = Verdict(name, HOLDS)
     mine = [one for one in divergences if one.world == name]
     try:
-        case = _search(make_adapter, oracle_for(world, can), alphabet(world, actions), examples, steps, mine, verdict)
+        case = _search(
+            make_adapter, oracle_for(world, can), alphabet(world, actions), examples, steps, mine, verdict, seed
+        )
     except TooMany as error:
         return Verdict(name, UNKNOWN, why=str(error))
     if case is not None:
@@ -160,44 +173,43 @@ def check_world(
     return verdict
 
 
-class _Found(Exception):
-    """Ends the search: a case was found."""
-
-
 def _search(
     make_adapter: Factory, oracle: Oracle, calls: Sequence[Step], examples: int, steps: int,
-    expected: Sequence[Divergence], verdict: Verdict,
+    expected: Sequence[Divergence], verdict: Verdict, chosen: int | None,
 ) -> Case | None:  # fmt: skip
-    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import HealthCheck, Phase, given, seed, settings
     from hypothesis import strategies as st
 
     known = {one.id for one in expected}
     pieces = Pieces(oracle.world, calls)
     found: list[Case] = []
 
-    @settings(max_examples=examples, deadline=None, database=None, derandomize=True, print_blob=False,
+    @settings(max_examples=examples, deadline=None, database=None, derandomize=chosen is None, print_blob=False,
               suppress_health_check=list(HealthCheck), phases=(Phase.generate,))  # fmt: skip
     @given(st.lists(st.integers(0, 2**16 - 1), min_size=steps, max_size=steps))
     def run(choices: list[int]) -> None:
+        if found:  # nothing is raised, so that an adapter that answers differently each time does no harm
+            return
         driver = Driver(oracle, built(make_adapter, oracle.world), calls)
-        try:
-            for step in _drawn(driver, pieces, choices, steps):
-                verdict.calls += 1
-                case = driver.call(*step)
-                if case is not None:
-                    if case.id in known:
-                        verdict.known.append(case.id)
-                        return
-                    found[:] = [case]
-                    raise _Found
-        finally:
-            driver.close()
+        for step in _drawn(driver, pieces, choices, steps):
+            verdict.calls += 1
+            case = driver.call(*step)
+            if case is not None:
+                if case.id in known:
+                    verdict.known.append(case.id)
+                else:
+                    found.append(case)
+                break
+        driver.close(quietly=bool(found))
 
-    try:
-        run()
-    except _Found:
-        return shortened(found[0], make_adapter, oracle)
-    return None
+    (run if chosen is None else seed(chosen)(run))()
+    if not found:
+        return None
+    again = _again(found[0], found[0].steps, make_adapter, oracle)
+    if again is None:
+        verdict.why = "it did not happen again with the same calls: the adapter does not answer alike each time"
+        return found[0]
+    return shortened(again, make_adapter, oracle)
 
 
 def _drawn(driver: Driver, pieces: Pieces, choices: Iterable[int], most: int) -> Iterator[Step]:
@@ -232,7 +244,7 @@ def shortened(case: Case, make_adapter: Factory, oracle: Oracle) -> Case:
 def _again(
     case: Case, steps: Sequence[tuple[str, Mapping[str, Any], str]], make_adapter: Factory, oracle: Oracle
 ) -> Case | None:
-    """Make these calls; the case if they fail as the other one did, with fewer calls."""
+    """Make these calls; the case if they fail as the other one did."""
     driver = Driver(oracle, built(make_adapter, oracle.world), ())
     try:
         for action, arguments, _ in steps:
@@ -240,10 +252,10 @@ def _again(
                 return None
             found = driver.call(action, arguments)
             if found is not None:
-                return found if found.id == case.id and len(found.steps) < len(case.steps) else None
+                return found if found.id == case.id else None
         return None
     finally:
-        driver.close()
+        driver.close(quietly=True)
 
 
 def check(
@@ -266,11 +278,17 @@ def check(
     for name in WORLDS if worlds is None else worlds:
         verdict = check_world(make_adapter, name, examples=examples, steps=steps, divergences=known, save=save)
         if verdict.verdict in (FAILS, UNKNOWN):
-            raise ConformanceError(told(verdict))
+            raise ConformanceError(told(verdict, _name_of(make_adapter)))
         verdicts.append(verdict)
     if all(verdict.verdict == NOT_RUN for verdict in verdicts):
         raise ConformanceError("nothing was checked: the adapter has no action of any world; see `SIGNATURES`")
     return verdicts
+
+
+def _name_of(factory: Factory) -> str:
+    """MODULE:FACTORY, as the command line wants it, where the factory has a name."""
+    module, name = getattr(factory, "__module__", ""), getattr(factory, "__qualname__", "")
+    return f"{module}:{name}" if module and name.isidentifier() else "MODULE:FACTORY"
 
 
 def told(verdict: Verdict, adapter: str = "MODULE:FACTORY") -> str:
@@ -278,8 +296,9 @@ def told(verdict: Verdict, adapter: str = "MODULE:FACTORY") -> str:
     if verdict.case is None:
         return f"{verdict.world}: {verdict.verdict}{f', {verdict.why}' if verdict.why else ''}"
     text = verdict.case.story()
+    text += f"\n  {verdict.why}" if verdict.why else ""
     if verdict.saved is not None:
-        text += f"\n  again: shmem conform --adapter {adapter} --replay {verdict.saved}"
+        text += f"\n  again: shmem conform --adapter {quote(adapter)} --replay {quote(str(verdict.saved))}"
     return text
 
 

@@ -24,19 +24,22 @@ def built(factory: Factory, world: World) -> Any:
         adapter = factory(world)
     except NotImplementedError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         asked = f"the factory {name} was asked for world {world.name} and raised {said(error)}"
         raise FactoryError(f"{asked}; raise NotImplementedError to decline a world") from error
     if adapter is None or isinstance(adapter, type):
         raise FactoryError(f"the factory {name} returned {adapter!r}; return an adapter object")
     try:
-        capabilities(adapter)
+        can = capabilities(adapter)
     except ValueError as error:
         raise FactoryError(f"the factory {name}: {error}") from None
+    if not can:
+        asked = f"the factory {name} returned {type(adapter).__name__}, which has no method of any action"
+        raise FactoryError(f"{asked}; the names are those of shmem_model.conformance.adapter.SIGNATURES")
     return adapter
 
 
-def said(error: Exception) -> str:
+def said(error: BaseException) -> str:
     """An exception in one line, with the place where it was raised."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -64,7 +67,7 @@ def factory_named(name: str) -> Factory:
         found = getattr(importlib.import_module(place.stem if module.endswith(".py") else module), attribute, None)
     except ImportError as error:
         raise ValueError(f"adapter {name}: {error}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ValueError(f"adapter {name}: importing it raised {said(error)}") from error
     if not callable(found):
         raise ValueError(f"adapter {name}: module {module} has no callable {attribute}")

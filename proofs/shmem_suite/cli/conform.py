@@ -20,12 +20,13 @@ from shmem_suite.errors import UsageError, did_you_mean
 @click.option("--examples", type=click.IntRange(1), default=100, metavar="N", help="Runs in each world.")
 @click.option("--divergences", metavar="FILE", help="Your list of known differences, TOML or JSON.")
 @click.option("--cases", default="shmem-cases", metavar="DIR", help="Where failing cases are saved.")
+@click.option("--seed", type=int, metavar="N", help="Draw other calls (default: the same ones each time).")
 @click.option("--replay", metavar="FILE", help="Run one saved case again.")
 @common
 @click.pass_obj
 def command(
     settings: Settings, /, adapter: str, worlds: tuple[str, ...], examples: int, divergences: str | None, cases: str,
-    replay: str | None,
+    seed: int | None, replay: str | None,
 ) -> int:  # fmt: skip
     """Drive an adapter along the machine and look for an answer that is not allowed.
 
@@ -44,7 +45,7 @@ def command(
     verdicts = []
     for name in worlds or kit.WORLDS:
         try:
-            found = kit.check_world(factory, name, examples=examples, divergences=known, save=Path(cases))
+            found = kit.check_world(factory, name, examples=examples, divergences=known, save=Path(cases), seed=seed)
         except FactoryError as error:
             raise UsageError(str(error)) from error
         settings.say(_line(found, adapter))
