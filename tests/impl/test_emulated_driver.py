@@ -217,6 +217,16 @@ def test_who_may_not_write_an_arena_does_not_compact_it(automatic: shmem.System)
     assert automatic.host.compact()["moved"] == 1
 
 
+def test_a_commanded_driver_moves_nothing_by_itself_and_leaves_caches_alone(manual: shmem.System) -> None:
+    gap, behind = manual.host.alloc(LINE), shared(manual)
+    frame = manual.hardware.frame(gap, 0)
+    manual.host.free(gap)
+    manual.hardware.scrub(frame)
+    manual.host.write(behind, 0, WORD)
+    assert manual.host.compact()["moved"] == 0
+    assert manual.hardware.frame(behind, 0) in sides(manual)["host"].lines
+
+
 def test_a_region_that_may_not_move_says_so_when_it_is_given_out(automatic: shmem.System) -> None:
     gap, _ = automatic.host.alloc(LINE), automatic.host.alloc(LINE, flags=shmem.NO_COMPACT)
     automatic.host.free(gap)

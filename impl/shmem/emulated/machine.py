@@ -40,7 +40,7 @@ class EmulatedService(Service):
 
     hardware: Hardware
     machine: Machine
-    manual = False
+    manual: bool
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -78,11 +78,7 @@ class EmulatedService(Service):
         together = frames == list(range(region.start, region.start + region.span, LINE))
         if not together or self.machine.copying(blocks) or self.hardware.frozen & set(blocks):
             return False
-        for frame in frames:
-            self.hardware.hush(frame)
-        for side in self.hardware.sides.values():
-            side.tlb = {b: e for b, e in side.tlb.items() if b[0] != region.key}
-        if not super()._move(arena, region, target):
+        if not super()._move(arena, region, target):  # it asks `in_use`, which makes the frames quiet
             return False
         region.frames = list(range(target, target + region.span, LINE))
         self.hardware.frames |= dict(zip(blocks, region.frames, strict=True))
