@@ -49,6 +49,7 @@ TESTS = tuple(
         "emulated",
         "emulated_driver",
         "both_memories",
+        "placing",
         "allocator",
         "regions",
         "tracing",

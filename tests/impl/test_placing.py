@@ -1,0 +1,168 @@
+"""Where regions come to lie, and what a refusal says: which hole, which arena, how much is free and to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import shmem
+from shmem.driver.allocator import Allocator
+from shmem.driver.regions import quiet
+from shmem.layout import LINE
+
+EXTENT = 1 << 16
+
+
+@pytest.fixture
+def small() -> Iterator[Any]:
+    """A system of two extents at most."""
+    with shmem.System("coherent", devices=1, agents="threads", pool=2 * EXTENT, extent=EXTENT, compaction=None) as s:
+        yield s
+
+
+def holes(*sizes: int) -> Allocator:
+    """A list of holes of these sizes, a line between each two."""
+    space, at = Allocator(), 0
+    for size in sizes:
+        space.give(at, size)
+        at += size + LINE
+    return space
+
+
+def test_the_smallest_hole_that_fits_is_taken_and_of_equal_ones_the_lowest() -> None:
+    space = holes(4 * LINE, 2 * LINE, 2 * LINE, LINE)
+    assert space.take(2 * LINE) == 5 * LINE
+    assert space.take(2 * LINE) == 8 * LINE
+    assert space.take(2 * LINE) == 0
+    assert space.take(4 * LINE) is None
+    assert space.largest() == 2 * LINE
+    assert Allocator().largest() == 0
+
+
+def test_a_hole_at_address_zero_and_one_at_one_line_are_both_found_by_their_size() -> None:
+    space = holes(LINE, LINE)
+    assert [space.take(LINE), space.take(LINE), space.take(LINE)] == [0, 2 * LINE, None]
+
+
+@pytest.mark.parametrize(
+    ("window", "free"),
+    [
+        (None, 7), ((0, 10 * LINE), 7), ((LINE, 4 * LINE), 3), ((3 * LINE, 6 * LINE), 2), ((5 * LINE, 6 * LINE), 1),
+        ((4 * LINE, 5 * LINE), 0), ((20 * LINE, 30 * LINE), 0),
+    ],
+)  # fmt: skip
+def test_what_is_free_inside_of_a_window(window: tuple[int, int] | None, free: int) -> None:
+    assert holes(4 * LINE, 3 * LINE).free_in(window) == free * LINE
+
+
+def test_a_byte_of_a_hole_inside_of_a_window_counts() -> None:
+    assert holes(4 * LINE).free_in((4 * LINE - 1, 5 * LINE)) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"size": 0}, "at least one byte"), ({"size": -1}, "at least one byte"),
+        ({"size": 8, "flags": 64}, "there are SECURE, NO_COMPACT and UNCACHED"),
+        ({"size": 8, "align": 48}, "align"), ({"size": 8, "align": 0}, "align"),
+    ],
+)  # fmt: skip
+def test_a_bad_request_says_what_is_wrong_with_it(small: Any, asked: dict[str, int], said: str) -> None:
+    with pytest.raises(shmem.InvalidArgument, match=said):
+        small.host.alloc(**asked)
+
+
+def test_who_holds_a_region_is_named_with_rights_and_views(small: Any) -> None:
+    r = small.host.alloc_broadcast(LINE, ["dev0"])
+    small.host.map(r, "rw")
+    small.devices[0].agent.map(r, "r")
+    with small.host.view(r), pytest.raises(shmem.RegionBusy) as told:
+        small.host.free(r)
+    text = str(told.value)
+    assert "host maps it rw (1 in use)" in text
+    assert "dev0 maps it r;" in text or text.partition("dev0 maps it r")[2][:1] in (";", "\n", ",", " ")
+    assert "dev0 maps it r (" not in text
+
+
+def test_a_forced_free_ends_the_mappings_of_all(small: Any) -> None:
+    r = small.host.alloc_broadcast(LINE, ["dev0"])
+    for agent in (small.host, small.devices[0].agent):
+        agent.map(r, "r")
+    small.host.free(r, force=True)
+    for agent in (small.host, small.devices[0].agent):
+        with pytest.raises(shmem.StaleHandle):
+            agent.read(r)
+    new = small.host.alloc_broadcast(LINE, ["dev0"])
+    for agent in (small.host, small.devices[0].agent):
+        with pytest.raises(shmem.NotMapped):
+            agent.read(new)
+
+
+def test_a_full_pool_says_what_is_free_and_how_it_was_asked(small: Any) -> None:
+    kept = [small.host.alloc(EXTENT // 2) for _ in range(4)]
+    with pytest.raises(shmem.OutOfMemory) as told:
+        small.host.alloc(EXTENT)
+    assert f"alloc of {EXTENT} bytes aligned to {LINE}" in str(told.value)
+    assert " in (" not in str(told.value)
+    assert "0 bytes are free here" in str(told.value)
+    for region in (kept[0], kept[2]):
+        small.host.free(region)
+    with pytest.raises(shmem.Fragmented, match=f"the largest hole has {EXTENT // 2}"):
+        small.host.alloc(EXTENT)
+
+
+def test_a_window_stands_in_the_refusal(small: Any) -> None:
+    kept = [small.host.alloc(EXTENT) for _ in range(2)]
+    start = small.host.map(kept[0]).physical_address
+    window = start, start + 2 * LINE
+    with pytest.raises(shmem.OutOfMemory) as told:
+        small.host.alloc(LINE, window=window)
+    assert f" in {window}" in str(told.value)
+
+
+def test_a_large_alignment_grows_the_pool_by_as_much_as_it_may_need(small: Any) -> None:
+    r = small.host.alloc(LINE, align=EXTENT // 2)
+    assert small.host.map(r).physical_address % (EXTENT // 2) == 0
+    with shmem.System("coherent", devices=0, agents="threads", pool=1 << 20, extent=1 << 14, compaction=None) as s:
+        r = s.host.alloc(LINE, align=1 << 18)
+        assert s.host.map(r).physical_address % (1 << 18) == 0
+
+
+def test_regions_of_one_list_lie_together_and_those_of_another_apart(small: Any) -> None:
+    mine, ours = small.host.alloc(LINE), small.host.alloc_broadcast(LINE, ["dev0"])
+    again, ours_again = small.host.alloc(LINE), small.host.alloc_broadcast(LINE, ["dev0"])
+    at = {r: small.host.map(r).physical_address for r in (mine, ours, again, ours_again)}
+    assert abs(at[mine] - at[again]) < EXTENT
+    assert abs(at[ours] - at[ours_again]) < EXTENT
+    assert abs(at[mine] - at[ours]) >= EXTENT
+    with pytest.raises(shmem.NotPermitted):
+        small.devices[0].agent.map(again)
+
+
+def test_memory_that_was_freed_is_given_out_again_under_the_next_generation(small: Any) -> None:
+    acl = {"host": "rw", "dev0": "r"}
+    r = small.host.alloc(LINE, acl=acl)
+    at = small.host.map(r).physical_address
+    small.host.write(r, 0, b"x" * LINE)
+    small.host.unmap(r)
+    small.host.free(r)
+    new = small.host.alloc(LINE, acl=acl)
+    assert (new.id, new.generation) == (r.id, r.generation + 1)
+    assert small.host.map(new).physical_address == at
+    assert small.host.read(new) == bytes(LINE)
+    other = small.host.alloc(LINE, align=2 * LINE, acl=acl)
+    assert small.host.map(other).physical_address % (2 * LINE) == 0
+
+
+def test_patience_ends() -> None:
+    looks: list[int] = []
+
+    def soon() -> bool:
+        looks.append(1)
+        return len(looks) == 3
+
+    assert quiet(soon, patience=5.0)
+    assert not quiet(lambda: False, patience=0.001)
+    assert quiet(lambda: True, patience=0)
