@@ -48,6 +48,7 @@ TESTS = tuple(
     for name in (
         "emulated",
         "emulated_driver",
+        "emulated_parts",
         "both_memories",
         "placing",
         "allocator",
