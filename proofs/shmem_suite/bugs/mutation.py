@@ -52,6 +52,7 @@ TESTS = tuple(
         "both_memories",
         "placing",
         "allocator",
+        "placement_parts",
         "regions",
         "tracing",
     )
