@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from shmem_model.conformance.traces import Answer, check_lines
-from shmem_model.conformance.traces.events import described
+from shmem_model.conformance.traces.events import Malformed, described
 from shmem_suite.report.pictures import picture
 from shmem_suite.story import Step, Trace
 from shmem_suite.trace_order import Order, Placed
@@ -20,9 +20,12 @@ MOST = 1000
 
 
 def lines(file: Path) -> Iterator[str]:
-    """The lines of a file, one at a time.  Raises `OSError`, `UnicodeDecodeError`."""
+    """The lines of a file, one at a time.  Raises `OSError`, `UnicodeDecodeError`, `Malformed` for an open end."""
     with file.open(encoding="utf-8", newline="\n") as text:
-        yield from text
+        for line in text:
+            if not line.endswith("\n"):
+                raise Malformed("the last line has no end, so it may be cut off; end it with a newline")
+            yield line
 
 
 def _plain(text: Iterable[str]) -> Iterator[str]:

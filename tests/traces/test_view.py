@@ -122,3 +122,18 @@ def test_what_is_no_trace_is_one_line(
     told = capsys.readouterr().err
     assert len(told.strip().splitlines()) == 1
     assert "Traceback" not in told
+
+
+def test_a_trace_that_contradicts_itself_is_drawn_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "run.jsonl"
+    file.write_text("".join(text([e for e in numbered(HAND_OVER) if e["action"] != "send"])))
+    assert main(["trace", "view", str(file)]) == 2
+    assert "more notifications than were ever sent" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["view", "export"])
+def test_a_trace_that_is_cut_off_leaves_nothing_behind(command: str, tmp_path: Path) -> None:
+    file, out = tmp_path / "run.jsonl", tmp_path / "out.svg"
+    file.write_text("".join(text(numbered(HAND_OVER)))[:-1])
+    assert main(["trace", command, str(file), "--out", str(out)]) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["run.jsonl"]

@@ -77,14 +77,18 @@ def told(file: str, answer: Answer) -> Text:
 @common
 @click.pass_obj
 def view(settings: Settings, file: str, out: str | None, first: int | None, count: int) -> int:
-    """Draw a window of FILE: a lane per agent, edges, and the broken access; around the first problem by default."""
+    """Draw a window of FILE: a lane per agent, edges, and the broken access; around the first problem by default.
+
+    Exit codes: 0 drawn, 2 the trace contradicts itself (what can be is drawn) or cannot be read.
+    """
     if out is not None and not out.endswith((".svg", ".txt")):
         raise UsageError(f"cannot draw to {out}: its name must end in .svg or .txt")
     try:
         answer = trace_view.checked(Path(file))
         order = Order(trace_view.lines(Path(file)))
         start, events = trace_view.window(order, answer, first, count)
-        ending = f"{answer.answer}; {len(events)} of {answer.events} events, from {start}"
+        why = f" ({answer.why})" if answer.why else ""
+        ending = f"{answer.answer}{why}; {len(events)} of {answer.events} events, from {start}"
         drawn = (
             trace_view.svg(order, events, answer, ending)
             if out and out.endswith(".svg")
@@ -96,7 +100,7 @@ def view(settings: Settings, file: str, out: str | None, first: int | None, coun
         raise UsageError(f"cannot draw {file}: {error}") from error
     console(settings).print(Text(f"written to {out}" if out else drawn.rstrip()), soft_wrap=True)
     settings.write_json({"file": file, "answer": answer.answer, "from": start, "count": len(events)})
-    return 0
+    return CODES["malformed"] if answer.answer == "malformed" else 0
 
 
 @command.command("export", epilog="Example: shmem trace export run.jsonl --format chrome --out run.json")
@@ -109,12 +113,16 @@ def export(settings: Settings, file: str, form: str, out: str) -> int:
     """Write FILE in the Chrome trace-event format.  Its times are places in an order, since a trace has no clock."""
     if Path(out).resolve() == Path(file).resolve():
         raise UsageError(f"cannot export {file} to itself: name another file by --out")
+    half = Path(f"{out}.half")
     try:
         order = Order(trace_view.lines(Path(file)))
-        with Path(out).open("w", encoding="utf-8") as target:
+        with half.open("w", encoding="utf-8") as target:
             count = trace_chrome.export(order, target)
+        half.replace(out)
     except (Malformed, OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot export {file}: {error}") from error
+    finally:
+        half.unlink(missing_ok=True)
     console(settings).print(f"{count} events written to {out}", soft_wrap=True)
     settings.write_json({"file": file, "format": form, "events": count, "out": out})
     return 0
