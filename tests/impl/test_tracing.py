@@ -134,3 +134,17 @@ def test_a_broken_rule_of_a_recorded_run_names_both_sides(tmp_path: Path) -> Non
     assert answer.answer == "race"
     assert "programs.py:" in answer.problems[0].other
     assert "test_recorded.py:" in answer.problems[0].what
+
+
+@pytest.mark.parametrize("agents", ["threads", "processes"])
+def test_an_event_of_an_emulated_device_names_the_line_of_its_program(agents: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    with shmem.System(platform="pcie", devices=1, memory="emulated", agents=agents, trace=path, seed=3) as s:
+        r = s.host.alloc_broadcast(64, ["dev0"])
+        s.host.map(r)
+        task = s.devices[0].run(take_batch, r)
+        s.host.send_batch("dev0", [1, 1, 3])
+        s.host.barrier(s.host.team("t", ["host", "dev0"]), timeout=20)
+        task.result(20)
+    _, events = told(path)
+    assert {event["where"].split(":")[0] for event in events["dev0"]} == {"test_tracing.py"}

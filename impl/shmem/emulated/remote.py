@@ -25,6 +25,7 @@ import numpy.typing as npt
 from shmem.device import ThreadDevice, _Main, _receive, _send, _sendable
 from shmem.errors import InvalidArgument, PeerLost
 from shmem.handles import AddressMapping, SharedMemoryRegion, View
+from shmem.tracing import caller, where
 
 if TYPE_CHECKING:
     from shmem.agent import Agent
@@ -91,13 +92,14 @@ class RemoteDevice(ThreadDevice):
             raise PeerLost(f"{_name} on {self.name}", "its process has died", "start the system again") from error
 
     def _answer(
-        self, agent: EmulatedAgent, copies: dict[int, Any], method: str, args: Any, kwargs: Any
+        self, agent: EmulatedAgent, copies: dict[int, Any], method: str, args: Any, kwargs: Any, place: str | None
     ) -> tuple[bool, Any]:
         if method not in METHODS:
             return False, InvalidArgument(f"the call {method}", "an agent has no such method", "use another")
         try:
             if method == "copy_wait" and args and isinstance(args[0], int):
                 args = (copies.pop(args[0]), *args[1:])
+            caller.set(place)  # this thread makes the calls of that process only
             value = getattr(agent, method)(*args, **kwargs)
             if method == "copy_start":
                 copies[id(value)] = value
@@ -142,7 +144,7 @@ class StandIn:
             raise AttributeError(method)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            _send(self._sock, ("call", method, args, kwargs))
+            _send(self._sock, ("call", method, args, kwargs, where()))
             good, value = _receive(self._sock)
             if not good:
                 raise value
