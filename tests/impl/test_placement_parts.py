@@ -77,3 +77,21 @@ def test_only_memory_for_secrets_is_locked(monkeypatch: pytest.MonkeyPatch) -> N
         assert locked == []
         s.host.alloc(64, flags=shmem.SECURE)
         assert locked == [1 << 20]
+
+
+def test_a_forced_free_leaves_no_mapping_to_the_next_region_of_its_seat() -> None:
+    with shmem.System(devices=0) as s:
+        first = s.host.alloc(64)
+        s.host.map(first)
+        s.host.free(first, force=True)
+        again = s.host.alloc(64)
+        assert again.id == first.id
+        s.host.free(again)
+
+
+def test_a_handle_of_no_arena_is_stale() -> None:
+    with shmem.System(devices=0) as s:
+        assert s.driver is not None
+        service = s.driver.service
+        with pytest.raises(shmem.StaleHandle):
+            service.free(service.agent_named("host"), 1 << 30, 1)
