@@ -95,3 +95,10 @@ def test_a_handle_of_no_arena_is_stale() -> None:
         service = s.driver.service
         with pytest.raises(shmem.StaleHandle):
             service.free(service.agent_named("host"), 1 << 30, 1)
+
+
+def test_unknown_flags_are_refused_where_freed_memory_would_fit() -> None:
+    with shmem.System(devices=0) as s:
+        s.host.free(s.host.alloc(64))
+        with pytest.raises(shmem.InvalidArgument, match="flags 64"):
+            s.host.alloc(64, flags=64)
