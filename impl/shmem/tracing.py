@@ -60,11 +60,14 @@ def attach(agent: Any, path: str) -> None:
 
 
 def note_death(path: str, name: str) -> None:
-    """Write the event of an agent whose process was killed, after the last one that it could write itself."""
+    """Write the event of an agent whose process was killed, after the last one that it could write itself.
+
+    What it did last may not have been written any more: `cut`.
+    """
     with open(path, "rb") as file:
         mine = sum(json.loads(line).get("agent") == name for line in file if line.endswith(b"\n"))
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-    os.write(fd, (json.dumps({"agent": name, "n": mine, "action": "die"}) + "\n").encode())
+    os.write(fd, (json.dumps({"agent": name, "n": mine, "action": "die", "cut": True}) + "\n").encode())
     os.close(fd)
 
 

@@ -115,6 +115,18 @@ def test_lines_of_different_agents_may_stand_in_any_order() -> None:
         assert check(mixed) == Answer("clean", 8)
 
 
+@pytest.mark.parametrize("cut", [False, True])
+def test_what_waits_for_the_last_event_of_a_killed_agent_is_unknown(cut: bool) -> None:
+    events = numbered([*HAND_OVER[:4], ("host", "die", {"cut": cut}), *HAND_OVER[5:]])
+    answer = check(events)
+    assert answer.answer == ("unknown" if cut else "malformed")
+    assert ("host was killed" in answer.why) is cut
+
+
+def test_a_place_may_be_unknown() -> None:
+    assert check(event | {"where": None} for event in numbered(HAND_OVER)) == Answer("clean", 8)
+
+
 def test_a_sticky_slot_gives_all_at_once() -> None:
     assert check_lines(two_at_once("sticky")).answer == "clean"
 

@@ -88,5 +88,6 @@ def test_a_device_that_is_killed_leaves_a_trace_that_can_be_checked(tmp_path: Pa
         s.devices[0].kill()
         with pytest.raises(shmem.ShmemError):
             s.host.wait(2, 30)
-    assert check_file(path).answer in ("clean", "race")
+    # Its last send may have come and not have been written any more.
+    assert check_file(path).answer in ("clean", "race", "unknown")
     assert '"action": "die"' in path.read_text()

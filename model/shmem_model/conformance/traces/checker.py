@@ -355,11 +355,15 @@ class Checker:
         self.settle()
         heads = [int(self.memory.state.agent[a * t.AGENT_STRIDE + t.HEAD]) for a in range(len(self.names))]
         stuck = [number for number in heads if number != -1]
-        if stuck and not self.missing:
+        cut = sorted(self.columns.cut) if stuck else []
+        if stuck and not self.missing and not cut:
             found = self.columns.event(stuck[0])
             lacks = _LACKS.get(found["action"], "names a region that nobody has allocated")
             raise Held(f"{described(found)} {lacks}", self._at(stuck[0], st.AT_LINE))
         count, problems = self.count, self.problems
+        if cut and not self.missing:
+            why = f"{', '.join(cut)} was killed, and its last event may not be here; {len(stuck)} agents wait for it"
+            return Answer("unknown", self.events, problems, count, why)
         if self.missing:
             why = f"the events of {', '.join(self.missing)} are not all here, so nothing is certain"
             why += f"; {count} accesses are not covered by what is here" if count else ""

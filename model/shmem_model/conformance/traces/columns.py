@@ -44,6 +44,8 @@ class Columns:
         self.agents, self.arrays = agents, arrays
         self.teams, self.places = Texts(), Texts()
         self.count = self.extras = self.bytes = 0
+        self.cut: set[str] = set()
+        """Agents that were killed, so that their last event may be missing."""
         self.at = 0
         """The first event that has not been fed."""
         self.ev: Any = np.zeros(0, "i8") if arrays else []
@@ -87,6 +89,8 @@ class Columns:
         ):
             if key in found:
                 row[at : at + 2] = found[key]
+        if action == "die" and found.get("cut"):
+            self.cut.add(found["agent"])
         row[st.FLAG] = int(bool(found.get("drop")) or bool(found.get("got")))
         extra: list[int] = []
         value = b""

@@ -93,7 +93,7 @@ def event(text: str, agents: Mapping[str, int]) -> Event:
     action: Any = found.get("action")
     if not isinstance(action, str) or action not in ACTIONS:
         raise Malformed(f"action {action!r} is unknown")
-    if not isinstance(found.get("where", ""), str):
+    if not isinstance(found.get("where") or "", str):
         raise Malformed("`where` must be a text, the place in the program")
     if "error" in found:
         if found["error"] not in ERRORS:
