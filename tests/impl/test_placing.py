@@ -10,7 +10,7 @@ import pytest
 import shmem
 from shmem.driver.allocator import Allocator
 from shmem.driver.regions import quiet
-from shmem.layout import LINE
+from shmem.layout import LINE, REGIONS
 
 EXTENT = 1 << 16
 
@@ -94,10 +94,24 @@ def test_a_forced_free_ends_the_mappings_of_all(small: Any) -> None:
     for agent in (small.host, small.devices[0].agent):
         with pytest.raises(shmem.StaleHandle):
             agent.read(r)
+    for arena in small.driver.service.arenas.values():
+        for user in arena.users.values():
+            assert user.rights.words.load(r.id % REGIONS * 8) == 0, "nothing of the mapping is left where clients look"
     new = small.host.alloc_broadcast(LINE, ["dev0"])
     for agent in (small.host, small.devices[0].agent):
         with pytest.raises(shmem.NotMapped):
             agent.read(new)
+
+
+def test_memory_of_another_agent_is_not_given_out_again(small: Any) -> None:
+    """The short way to memory that was freed a moment ago knows the list it was freed under, none given included."""
+    dev = small.devices[0].agent
+    for _ in range(3):
+        small.host.free(small.host.alloc(LINE))
+        mine = dev.alloc(LINE)
+        with pytest.raises(shmem.NotPermitted):
+            small.host.map(mine)
+        dev.free(mine)
 
 
 def test_a_full_pool_says_what_is_free_and_how_it_was_asked(small: Any) -> None:
