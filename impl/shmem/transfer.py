@@ -184,7 +184,7 @@ class Ring:
         n = int.from_bytes(self.agent.read(self.region, at, WORD), "little")  # step: get_length
         data = b""
         if n:
-            self.agent.invalidate(self.region, at + LINE, -(-n // LINE) * LINE)
+            self.agent.invalidate(self.region, at + LINE, -(-n // LINE) * LINE)  # step: get_drop
             data = self.agent.read(self.region, at + LINE, n)  # step: get_data
         self.done += 1
         self.agent.atomic_swap(self.region, self.base + _HEAD, self.done)  # step: get_count
