@@ -152,8 +152,8 @@ class Team(SyncPrimitive):
             left = limit.left_ns()
 
             def heard(flag: int = flag) -> bool:
-                # step: diss_heard
-                return self.page.load(flag) >= epoch or (self._somebody_died() and self._everybody(epoch))
+                told = self.page.load(flag) >= epoch  # step: diss_heard
+                return told or (self._somebody_died() and self._everybody(epoch))
 
             self._until(heard, bell, epoch, None if left < 0 else left / 1e9)
         self.page.store(self._mine + _LEFT, epoch)  # step: diss_leave

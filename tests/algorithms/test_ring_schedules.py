@@ -9,6 +9,7 @@ import pytest
 
 from shmem.layout import LINE
 from shmem_model.algorithms import ring
+from shmem_model.algorithms.compiling import Algorithm
 from tests.algorithms.stepping import Control, Edit, replaced, stepped_python
 from tests.algorithms.test_schedules import Follower
 
@@ -69,8 +70,8 @@ class Both:
 class RingFollower(Follower):
     """Hardware is quick in the model: what is on its way arrives after each step."""
 
-    merged = frozenset({"put_flush"})
-    """Two lines of the model, one call of the code."""
+    def __init__(self, algorithm: Algorithm, control: Control, names: list[str]) -> None:
+        super().__init__(algorithm, control, names, frozenset({"put_flush"}))  # one call of the code flushes all
 
     def take(self, name: str) -> None:
         before = self.real(name)

@@ -26,7 +26,7 @@ from shmem_proofs.theorems.worlds_wait import WAIT
 from tests.algorithms.stepping import Control, Edit, can_tell_sleep, replaced, stepped_core, stepped_python
 
 pytestmark = pytest.mark.skipif(not can_tell_sleep(), reason="the system does not show where a thread sleeps")
-MERGED = {"team_look", "team_alive", "team_line"}
+MERGED = frozenset({"team_look", "team_alive", "team_line"})
 """Several loads of one line of Python: taken together."""
 
 
@@ -83,7 +83,10 @@ class Pair:
 class Follower:
     """The model beside the code: one step of a thread here is one step there."""
 
-    def __init__(self, algorithm: Algorithm, control: Control, names: list[str]) -> None:
+    def __init__(
+        self, algorithm: Algorithm, control: Control, names: list[str], merged: frozenset[str] = MERGED
+    ) -> None:
+        self.merged = merged
         self.algorithm, self.control, self.names = algorithm, control, names
         self.packed = Packed(ground(algorithm.scope))
         self.state = self.packed.initial
@@ -117,7 +120,7 @@ class Follower:
         before = self.real(name)
         self.state = dict(self.moves())[name]
         self.steps += 1
-        while self.real(name) in MERGED and before in MERGED:
+        while self.real(name) in self.merged and before in self.merged:
             self.state = dict(self.moves())[name]
         self.control.go(name)
         self.compare()
@@ -184,6 +187,27 @@ def test_the_central_barrier_does_what_the_model_does(members: int, seed: int, c
     for i, name in enumerate(names):
         control.start(name, lambda i=i: meet(i))
     follower = Follower(barriers.build(barriers.Choices(members=members, mortal=())), control, names)
+    follower.run(seed)
+    assert all(control.answers[name] is None for name in names)
+
+
+@pytest.mark.parametrize("members", [2, 3])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_dissemination_barrier_does_what_the_model_does(members: int, seed: int, control: Control) -> None:
+    module = stepped_python("teams", control)
+    page = mmap.mmap(-1, layout.TEAM_SIZE)
+    control.watch(page)
+
+    def meet(i: int) -> None:
+        mine = team(control, module, "dissemination", page, i, members)
+        for _ in range(2):
+            mine.disseminate()
+
+    names = [barriers.name(i) for i in range(members)]
+    for i, name in enumerate(names):
+        control.start(name, lambda i=i: meet(i))
+    choices = barriers.Choices(members=members, mortal=(), flavour="dissemination")
+    follower = Follower(barriers.build(choices), control, names, MERGED | {"team_died"})
     follower.run(seed)
     assert all(control.answers[name] is None for name in names)
 
