@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shmem_model.conformance.traces import Answer, check_lines
+from shmem_model.conformance.traces import Answer, check_file, check_lines, compiled
 from shmem_suite.cli import main
 
 PLATFORM = {"write_back": "line", "invalidate": "discard", "cached": ["host", "dev0"]}
@@ -121,6 +121,20 @@ def test_what_waits_for_the_last_event_of_a_killed_agent_is_unknown(cut: bool) -
     answer = check(events)
     assert answer.answer == ("unknown" if cut else "malformed")
     assert ("host was killed" in answer.why) is cut
+
+
+def test_bytes_that_are_no_text_are_malformed_with_their_line(tmp_path: Path) -> None:
+    file, lines = tmp_path / "run.jsonl", text(numbered(HAND_OVER))
+    file.write_bytes("".join(lines[:5]).encode() + b'{"agent": "\xff"}\n' + "".join(lines[5:]).encode())
+    for fast in [False, True] if compiled.available() else [False]:
+        answer = check_file(file, fast=fast)
+        assert (answer.answer, answer.line) == ("malformed", 6)
+        assert "no UTF-8 text" in answer.why
+
+
+def test_a_trace_without_events_is_no_pass() -> None:
+    assert check([]).answer == "malformed"
+    assert "nothing was recorded" in check([]).why
 
 
 def test_a_place_may_be_unknown() -> None:

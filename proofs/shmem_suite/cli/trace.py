@@ -119,7 +119,10 @@ def export(settings: Settings, file: str, form: str, out: str) -> int:
         with half.open("w", encoding="utf-8") as target:
             count = trace_chrome.export(order, target)
         half.replace(out)
-    except (Malformed, OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        name = file if error.filename == file else out
+        raise UsageError(f"cannot export {file}: {name}: {error.strerror}") from error
+    except (Malformed, UnicodeDecodeError) as error:
         raise UsageError(f"cannot export {file}: {error}") from error
     finally:
         half.unlink(missing_ok=True)

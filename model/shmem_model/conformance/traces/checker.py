@@ -93,7 +93,9 @@ def check_lines(lines: Iterable[str]) -> Answer:
             else:
                 checker.add(event(text, checker.number), number)
         return _finish(checker)
-    except (Malformed, Held, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        return _malformed(error, checker, number + 1)
+    except (Malformed, Held) as error:
         return _malformed(error, checker, number)
 
 
@@ -124,14 +126,19 @@ def _check_bytes(begin: bytes, file: IO[bytes]) -> Answer:
                 number += 1
                 raise Malformed(_OPEN_END)
         return _finish(checker)
-    except (Malformed, Held, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        return _malformed(error, checker, 1 if scanner is None else scanner.line)
+    except (Malformed, Held) as error:
         return _malformed(error, checker, number)
 
 
 def _finish(checker: Checker | None) -> Answer:
     if checker is None:
         return Answer("malformed", why=_EMPTY)
-    return checker.finish()
+    answer = checker.finish()
+    if not answer.events:
+        return Answer("malformed", why="no event follows the first line, so nothing was recorded", line=1)
+    return answer
 
 
 def _malformed(error: Exception, checker: Checker | None, line: int) -> Answer:
