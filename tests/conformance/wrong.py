@@ -103,7 +103,7 @@ def with_neighbour(wrong: Wrong, right: Call, kw: dict[str, Any]) -> None:
 
 
 MISTAKES: Mapping[str, tuple[Mapping[str, Mistake], tuple[str, ...]]] = {
-    "invalidate drops nothing": ({"invalidate": nothing}, ("hand-over", "two-lines")),
+    "invalidate drops nothing": ({"invalidate": nothing}, ("hand-over", "two-lines", "workshop")),
     "flush writes nothing back": ({"flush": nothing}, ("hand-over", "two-lines")),
     "fence waits for nothing": ({"fence": nothing}, ("hand-over", "two-lines")),
     "flush takes the first line": ({"flush": first_line}, ("two-lines",)),
@@ -116,7 +116,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Mistake], tuple[str, ...]]] = {
     ),
     "wait does not wait": ({"wait": early}, ("notify", "hand-over")),
     "leave does not wait": ({"leave": early}, ("rendezvous",)),
-    "a mapping survives its end": ({"unmap": kept}, ("rights", "workshop")),
+    "a mapping survives its end": ({"unmap": kept}, ("rights",)),
     "reading lets write": ({"map": read_only_too}, ("rights",)),
     "compare_swap swaps always": ({"compare_swap": swapped_always}, ("coherent-atomics",)),
     "atomic_add adds twice": ({"atomic_add": added_twice}, ("coherent-atomics",)),

@@ -22,13 +22,25 @@ SHARE = 0.04
 """A spin before each sleep is tens of microseconds; whoever polls or spins on uses a core, or a good part of it."""
 
 
+def stop(pid: int) -> None:
+    """Stop a process, and see that all its threads have stopped: the signal itself says nothing of when."""
+    os.kill(pid, signal.SIGSTOP)
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        states = [path.read_text().rpartition(")")[2].split()[0] for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+        if set(states) == {"T"}:
+            return
+        time.sleep(0.002)
+    pytest.fail(f"process {pid} did not stop in 20 s")
+
+
 @pytest.fixture
 def busy() -> Iterator[shmem.System]:
     """A system of whose devices one is stopped, so that nothing that waits for it ends."""
     with shmem.System(platform="soc", devices=2) as s:
         r = s.host.alloc_broadcast(4096, ["dev0", "dev1"])
         s.host.map(r)
-        os.kill(s.devices[1].pid, signal.SIGSTOP)
+        stop(s.devices[1].pid)
         yield s
         os.kill(s.devices[1].pid, signal.SIGCONT)
 

@@ -162,9 +162,18 @@ def only_litmus_errors(text: str) -> None:
         error.render().encode("utf-8")
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+@pytest.mark.parametrize("before", ["", "litmus t\n"])
+def test_a_block_that_is_missing_at_the_end_is_missed_behind_its_line(before: str, end: str) -> None:
+    with pytest.raises(LitmusError, match="an indented block is missing") as told:
+        parse_text(f"{before}A:{end}")
+    assert (told.value.line, told.value.column) == (before.count("\n") + 1, 3)
+
+
 @given(some.text())
 @example("litmus t\n\x0c")
 @example("litmus t\n    \u2028")
+@example("A:")
 def test_any_text_is_a_program_or_one_error(text: str):
     only_litmus_errors(text)
 

@@ -82,7 +82,8 @@ def _spot(error: UnexpectedToken, lines: list[str]) -> Spot:
     if token.type == "$END":
         line, column = len(lines), len(lines[-1]) + 1
     if expected == {"_INDENT"}:  # the place to complain about is the end of the line before
-        line = max(row for row in range(1, line) if lines[row - 1])
+        last = line + (token.type == "$END")  # a text that ends there has no line behind it
+        line = max((row for row in range(1, last) if lines[row - 1]), default=line)
         column = len(lines[line - 1]) + 1
     before = lines[line - 1][: column - 1]
     start = max(before.rfind(";"), before.rfind(":")) + 1
