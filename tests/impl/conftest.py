@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import shmem
+from tests.impl import emulating
 
 # Libraries that are measured beside this one, or used by pytest, may put these there meanwhile.
 FOREIGN = ("psm_", "sem.", "iox2_", "shmem_bench_")
@@ -42,3 +43,17 @@ def nothing_left() -> Iterator[None]:
     gc.collect()  # mappings go with the last array or page that refers to them
     assert left_behind() - before == set()
     assert len(os.listdir("/proc/self/fd")) <= files
+
+
+@pytest.fixture
+def manual() -> Iterator[shmem.System]:
+    """Emulated memory on which nothing happens but what is commanded."""
+    with emulating.system(driver="manual") as s:
+        yield s
+
+
+@pytest.fixture
+def automatic() -> Iterator[shmem.System]:
+    """Emulated memory whose driver does its part by itself; hardware does nothing."""
+    with emulating.system() as s:
+        yield s

@@ -2,48 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import shmem
 from shmem.layout import LINE
+from tests.impl.emulating import dev, shared, system
 
 pytestmark = pytest.mark.filterwarnings("ignore::shmem.PartialLineWarning")
 WORD = b"12345678"
-
-
-def system(**more: Any) -> shmem.System:
-    chosen: dict[str, Any] = {"platform": "pcie", "devices": 2, "memory": "emulated", "agents": "threads"}
-    return shmem.System(**{**chosen, "pool": 1 << 20, "extent": 1 << 16, **more})
-
-
-@pytest.fixture
-def manual() -> Iterator[shmem.System]:
-    """Nothing happens but what is commanded."""
-    with system(driver="manual") as s:
-        yield s
-
-
-@pytest.fixture
-def automatic() -> Iterator[shmem.System]:
-    """The driver does its part by itself; hardware does nothing."""
-    with system() as s:
-        yield s
-
-
-def dev(s: shmem.System, i: int = 0) -> Any:
-    """The agent of a device, driven by the test."""
-    return s.devices[i].agent  # type: ignore[attr-defined]
-
-
-def shared(s: shmem.System, size: int = LINE, **more: Any) -> shmem.SharedMemoryRegion:
-    """A region that the host and dev0 have mapped, and dev1 may map."""
-    r = s.host.alloc(size, acl={"host": "rw", "dev0": "rw", "dev1": "rw"}, **more)
-    s.host.map(r)
-    dev(s).map(r)
-    return r
 
 
 def sides(s: shmem.System) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,43 +13,12 @@ from shmem.emulated.agent import copied_view
 from shmem.emulated.board import Barrier
 from shmem.emulated.lines import ALL, span, words
 from shmem.layout import LINE
+from tests.impl.emulating import dev, shared, system
 
 quiet = pytest.mark.filterwarnings("ignore::shmem.PartialLineWarning")
 WORD = b"12345678"
 OUTSIDE = "the region has"
 RAMP = bytes(range(1, 193))
-
-
-def system(**more: Any) -> shmem.System:
-    chosen: dict[str, Any] = {"platform": "pcie", "devices": 2, "memory": "emulated", "agents": "threads"}
-    return shmem.System(**{**chosen, "pool": 1 << 20, "extent": 1 << 16, **more})
-
-
-@pytest.fixture
-def manual() -> Iterator[shmem.System]:
-    """Nothing happens but what is commanded."""
-    with system(driver="manual") as s:
-        yield s
-
-
-@pytest.fixture
-def automatic() -> Iterator[shmem.System]:
-    """The driver does its part by itself; hardware does nothing."""
-    with system() as s:
-        yield s
-
-
-def dev(s: shmem.System, i: int = 0) -> Any:
-    """The agent of a device, driven by the test."""
-    return s.devices[i].agent  # type: ignore[attr-defined]
-
-
-def shared(s: shmem.System, size: int = LINE, **more: Any) -> shmem.SharedMemoryRegion:
-    """A region that the host and dev0 have mapped."""
-    r = s.host.alloc_broadcast(size, ["dev0"], **more)
-    s.host.map(r)
-    dev(s).map(r)
-    return r
 
 
 def side(s: shmem.System, name: str) -> Any:
