@@ -186,12 +186,13 @@ def test_who_may_not_write_an_arena_does_not_compact_it(automatic: shmem.System)
 
 
 def test_a_commanded_driver_moves_nothing_by_itself_and_leaves_caches_alone(manual: shmem.System) -> None:
-    gap, behind = manual.host.alloc(LINE), shared(manual)
+    gap, behind = shared(manual), shared(manual)
     frame = manual.hardware.frame(gap, 0)
-    manual.host.free(gap)
+    freed(manual, gap)
     manual.hardware.scrub(frame)
     manual.host.write(behind, 0, WORD)
-    assert manual.host.compact()["moved"] == 0
+    assert manual.host.compact() == {"moved": 0, "bytes": 0, "pinned": 1}
+    assert manual.hardware.frame(behind, 0) == frame + LINE
     assert manual.hardware.frame(behind, 0) in sides(manual)["host"].lines
 
 
