@@ -180,3 +180,47 @@ def test_patience_ends() -> None:
     assert quiet(soon, patience=5.0)
     assert not quiet(lambda: False, patience=0.001)
     assert quiet(lambda: True, patience=0)
+
+
+def test_the_first_region_and_its_successors_have_the_documented_numbers(small: Any) -> None:
+    first = small.host.alloc(1)
+    assert (first.id, first.generation, first.flags) == (0, 1, 0)
+    addresses = [first.device_address]
+    addresses += [small.host.alloc(size).device_address for size in (LINE + 1, 1 << 16, LINE)]
+    small.host.free(first)
+    again = small.host.alloc(1 << 5)
+    addresses += [again.device_address, small.host.alloc(LINE, align=2 * LINE).device_address]
+    assert (again.id, again.generation) == (0, 2)
+    assert addresses == [0x4000_0000_0000 + i * 0x1_0000 for i in range(6)]
+
+
+def test_memory_of_a_full_arena_comes_back_under_the_next_generation_the_long_way_too(small: Any) -> None:
+    first = small.host.alloc(LINE)
+    small.host.free(first)
+    other = small.host.alloc(LINE, align=2 * LINE)
+    assert (other.id, other.generation) == (first.id, 2)
+
+
+def test_a_region_takes_whole_lines(small: Any) -> None:
+    for size in (1, LINE - 1, LINE, LINE + 1, 2 * LINE):
+        one, two = small.host.alloc(size, align=LINE), small.host.alloc(LINE)
+        at = [small.host.map(r).physical_address for r in (one, two)]
+        assert abs(at[1] - at[0]) >= -(-size // LINE) * LINE or at[1] + LINE <= at[0]
+        small.host.write(one, 0, b"x" * size)
+        assert small.host.read(two) == bytes(LINE)
+
+
+def test_the_driver_itself_gives_plain_memory_and_frees_nothing_that_is_mapped(small: Any) -> None:
+    service, record = small.driver.service, next(iter(small.driver.service.agents.values()))
+    region = service.alloc(record, LINE)
+    assert region.flags == 0
+    service.map(record, region.id, region.generation, 3)
+    with pytest.raises(shmem.RegionBusy):
+        service.free(record, region.id, region.generation)
+
+
+def test_a_full_pool_says_that_nothing_is_unused(small: Any) -> None:
+    for _ in range(2):
+        small.host.alloc(EXTENT)
+    with pytest.raises(shmem.OutOfMemory, match=f" 0 of {2 * EXTENT} are unused"):
+        small.host.alloc(LINE)
