@@ -224,3 +224,13 @@ def test_a_full_pool_says_that_nothing_is_unused(small: Any) -> None:
         small.host.alloc(EXTENT)
     with pytest.raises(shmem.OutOfMemory, match=f" 0 of {2 * EXTENT} are unused"):
         small.host.alloc(LINE)
+
+
+def test_numbers_of_another_list_and_addresses_of_large_memory_that_comes_back(small: Any) -> None:
+    acl = {"host": "rw", "dev0": "r"}
+    mine, ours = small.host.alloc(LINE), small.host.alloc(EXTENT, acl=acl)
+    assert (mine.id, ours.id) == (0, REGIONS)
+    small.host.free(ours)
+    again = small.host.alloc(EXTENT, acl=acl)
+    assert (again.id, again.generation) == (ours.id, 2)
+    assert small.host.alloc(LINE).device_address - again.device_address == EXTENT
