@@ -66,7 +66,7 @@ def test_a_byte_of_a_hole_inside_of_a_window_counts() -> None:
     [
         ({"size": 0}, "at least one byte"), ({"size": -1}, "at least one byte"),
         ({"size": 8, "flags": 64}, "there are SECURE, NO_COMPACT and UNCACHED"),
-        ({"size": 8, "align": 48}, "align"), ({"size": 8, "align": 0}, "align"),
+        ({"size": 8, "align": 48}, "align"), ({"size": 1, "align": 48}, "aligned"), ({"size": 8, "align": 0}, "align"),
     ],
 )  # fmt: skip
 def test_a_bad_request_says_what_is_wrong_with_it(small: Any, asked: dict[str, int], said: str) -> None:
@@ -84,6 +84,27 @@ def test_who_holds_a_region_is_named_with_rights_and_views(small: Any) -> None:
     assert "host maps it rw (1 in use)" in text
     assert "dev0 maps it r;" in text or text.partition("dev0 maps it r")[2][:1] in (";", "\n", ",", " ")
     assert "dev0 maps it r (" not in text
+
+
+def rights_words(small: Any, r: shmem.SharedMemoryRegion) -> list[int]:
+    """What stands where each agent's process looks up its rights to a region."""
+    arena = small.driver.service.arenas[r.id // REGIONS]
+    return [user.rights.words.load(r.id % REGIONS * 8) for user in arena.users.values()]
+
+
+def test_rights_stand_in_the_word_of_their_region_as_long_as_it_is_mapped(small: Any) -> None:
+    regions = [small.host.alloc(LINE, acl={"host": "rw", "dev0": "r"}) for _ in range(3)]
+    for r in regions:
+        small.host.map(r, "rw")
+        assert set(rights_words(small, r)) - {0} == {r.generation << 2 | 3}
+    with small.host.view(regions[1]), pytest.raises(shmem.RegionBusy):
+        small.host.unmap(regions[1])
+    assert set(rights_words(small, regions[1])) - {0} == {regions[1].generation << 2 | 3}
+    small.host.unmap(regions[1])
+    assert set(rights_words(small, regions[1])) == {0}
+    small.host.free(regions[2], force=True)
+    assert set(rights_words(small, regions[2])) == {0}
+    assert set(rights_words(small, regions[0])) - {0} == {regions[0].generation << 2 | 3}
 
 
 def test_a_forced_free_ends_the_mappings_of_all(small: Any) -> None:
