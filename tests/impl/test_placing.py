@@ -255,3 +255,21 @@ def test_numbers_of_another_list_and_addresses_of_large_memory_that_comes_back(s
     again = small.host.alloc(EXTENT, acl=acl)
     assert (again.id, again.generation) == (ours.id, 2)
     assert small.host.alloc(LINE).device_address - again.device_address == EXTENT
+
+
+def test_the_short_way_to_freed_memory_keeps_alignment_and_secrecy(small: Any) -> None:
+    acl = {"host": "rw", "dev0": "r"}
+    both = [small.host.alloc(LINE, acl=acl) for _ in range(2)]
+    at = {r: small.host.map(r).physical_address for r in both}
+    odd = next(r for r in both if at[r] % (2 * LINE))
+    small.host.unmap(odd)
+    small.host.free(odd)
+    aligned = small.host.alloc(LINE, align=2 * LINE, acl=acl)
+    assert small.host.map(aligned).physical_address % (2 * LINE) == 0
+    exact = small.host.alloc(LINE, window=(at[odd], at[odd] + LINE), acl=acl)
+    assert small.host.map(exact).physical_address == at[odd]
+    secret = small.host.alloc(LINE, flags=shmem.SECURE, acl=acl)
+    assert small.driver.service.arenas[secret.id // REGIONS].secure
+    small.host.free(secret)
+    plain = small.host.alloc(LINE, acl=acl)
+    assert not small.driver.service.arenas[plain.id // REGIONS].secure
