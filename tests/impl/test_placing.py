@@ -273,3 +273,29 @@ def test_the_short_way_to_freed_memory_keeps_alignment_and_secrecy(small: Any) -
     small.host.free(secret)
     plain = small.host.alloc(LINE, acl=acl)
     assert not small.driver.service.arenas[plain.id // REGIONS].secure
+
+
+def one_process(**more: Any) -> shmem.System:
+    return shmem.System(**{"devices": 0, "agents": "threads", "compaction": None, **more})
+
+
+def test_the_pool_is_never_exceeded_and_can_be_used_to_its_last_byte() -> None:
+    with one_process(pool=EXTENT + 8192, extent=EXTENT) as s:
+        s.host.alloc(EXTENT)
+        s.host.alloc(LINE)
+        service = s.driver.service  # type: ignore[union-attr]
+        assert service.reserved <= service.pool
+    with one_process(pool=EXTENT, extent=4096) as s:
+        s.host.alloc(EXTENT, align=4096)
+
+
+def test_a_window_of_the_platform_can_be_used_to_its_end() -> None:
+    start = 0x1_0000_0000
+    with one_process(platform=shmem.Platform("narrow", windows=((start, start + EXTENT),)), extent=EXTENT) as s:
+        assert s.host.map(s.host.alloc(EXTENT)).physical_address == start
+
+
+def test_a_window_that_is_smaller_than_the_region_is_a_bad_request(small: Any) -> None:
+    at = small.host.map(small.host.alloc(LINE)).physical_address
+    with pytest.raises(shmem.InvalidArgument):
+        small.host.alloc(2 * LINE, window=(at, at + LINE))
