@@ -293,6 +293,8 @@ def test_a_window_of_the_platform_can_be_used_to_its_end() -> None:
     start = 0x1_0000_0000
     with one_process(platform=shmem.Platform("narrow", windows=((start, start + EXTENT),)), extent=EXTENT) as s:
         assert s.host.map(s.host.alloc(EXTENT)).physical_address == start
+        with pytest.raises(shmem.InvalidArgument, match="outside of what the platform"):
+            s.host.alloc(LINE, window=(start + EXTENT, start + EXTENT + LINE))
 
 
 def test_a_window_that_is_smaller_than_the_region_is_a_bad_request(small: Any) -> None:
