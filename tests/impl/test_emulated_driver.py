@@ -315,3 +315,13 @@ def test_a_member_that_dies_after_arriving_is_no_loss_and_one_that_dies_before_i
                 manual.host.leave(mine)
         else:
             manual.host.leave(mine)
+
+
+def test_waiting_for_one_of_two_like_copies_leaves_the_other_to_its_engine(manual: shmem.System) -> None:
+    a, b = shared(manual), shared(manual)
+    manual.host.copy_start(a, b)
+    manual.host.copy_wait(manual.host.copy_start(a, b))
+    manual.hardware.copy_step("host", 7)
+    manual.host.copy_wait()
+    with pytest.raises(shmem.InvalidArgument, match="nothing to do"):
+        manual.hardware.copy_step("host")
